@@ -1,0 +1,43 @@
+"""Mistakes that a user can mend. The command line prints each as one line and exits with code 2."""
+
+import errno
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import NoReturn
+
+
+class UserError(Exception):
+    """What was wrong, where, and what to do, in one line."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+
+class RunInUse(UserError):
+    """Another process holds the lock of this run directory."""
+
+
+class Stopped(Exception):
+    """Training was asked to stop (Ctrl-C, SIGTERM) and has saved its state."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
+    """Reject a name that is not in `known`, suggesting the nearest valid one."""
+    known = sorted(known)
+    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
+    raise UserError(f"unknown {kind} '{name}': {hint}")
+
+
+def describe_os_error(error: OSError) -> str:
+    """One line for an operating-system error: a full disk or a folder without write permission."""
+    where = f" '{error.filename}'" if error.filename else ""
+    advice = {
+        errno.ENOSPC: "the disk is full; free some space and start again, finished work is kept",
+        errno.EACCES: "no permission; choose another folder",
+        errno.EPERM: "no permission; choose another folder",
+        errno.EROFS: "the file system is read-only; choose another folder",
+        errno.ENOTDIR: "a file stands where a folder is needed; choose another folder",
+        errno.ENOENT: "no such file or folder; check the path",
+    }.get(error.errno or 0, error.strerror or str(error))
+    return f"cannot use{where}: {advice}"
