@@ -1,0 +1,67 @@
+"""What a dataset is: obtained with `get`, proved with `check`, read with `load`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from fairflac.types import TaskSpec
+
+Split = Literal["train", "validation", "test"]
+
+
+@dataclass(frozen=True)
+class BiasedDataset:
+    """One split in memory (or memory-mapped)."""
+
+    images: np.ndarray  # (N, H, W, 3) uint8
+    y: np.ndarray  # (N,) int64
+    bias: Mapping[str, np.ndarray]  # per attribute (N,) int64; empty when none is known
+    names: np.ndarray  # (N,) str, where each image comes from
+    split: Split
+    task: TaskSpec
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def joint_bias(self) -> np.ndarray | None:
+        """(N,) one number per combination of attribute values, no two combinations alike; None without attributes."""
+        if not self.bias:
+            return None
+        sizes = [len(self.task.attributes[name].values) for name in self.bias]
+        return np.ravel_multi_index(tuple(self.bias.values()), tuple(sizes)).astype(np.int64)
+
+    def with_target(self, target: str) -> "BiasedDataset":
+        """The same images with an attribute as the class to predict, as a bias model is trained."""
+        if target == "class":
+            return self
+        task = replace(self.task, classes=self.task.attributes[target].values, attributes={})
+        return replace(self, y=self.bias[target], bias={}, task=task)
+
+
+class Dataset(ABC):
+    """A dataset with its options as keyword arguments of `__init__`.
+
+    Docstrings have fixed headings: Input, Class, Bias, Splits, Source, Licence.
+    """
+
+    name: ClassVar[str]
+    task: ClassVar[TaskSpec]
+    seed: int
+
+    @classmethod
+    @abstractmethod
+    def get(cls, root: Path, source: Path | None, say: Callable[[str], None]) -> None:
+        """Obtain the files, from a folder the user names or from public sources."""
+
+    @classmethod
+    @abstractmethod
+    def check(cls, root: Path) -> list[str]:
+        """Lines that say what is there (counts, sizes, hashes); an error names the first file that is not right."""
+
+    @abstractmethod
+    def load(self, root: Path, split: Split) -> BiasedDataset | None:
+        """One split; None where this dataset has no such split."""

@@ -1,0 +1,112 @@
+"""Biased-MNIST: digits on coloured backgrounds."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, final
+
+import numpy as np
+from pydantic import Field
+
+from fairflac.data import mnist
+from fairflac.data.base import BiasedDataset, Dataset, Split
+from fairflac.data.colouring import COLOUR_NAMES, assign_colours, paint
+from fairflac.types import Attribute, TaskSpec
+
+TEST_Q = 0.1  # every colour equally often with every digit
+Q = Annotated[float, Field(ge=0.1, le=1)]
+
+
+class ColouredDigits(Dataset, ABC):
+    """Any set of digits under the Biased-MNIST colouring."""
+
+    task: ClassVar[TaskSpec] = TaskSpec(
+        classes=tuple("0123456789"),
+        attributes={"colour": Attribute(COLOUR_NAMES, aligned=tuple(range(10)))},
+        image_size=(28, 28),
+        mean=(0.5, 0.5, 0.5),
+        std=(0.5, 0.5, 0.5),
+    )
+
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        q: Q = 0.99,
+        validation: Annotated[float, Field(ge=0, lt=1)] = 0.1,
+        validation_q: Q | None = None,  # None: as biased as the training data, which is what a user would have
+    ) -> None:
+        self.seed = seed
+        self.q = q
+        self.validation = validation
+        self.validation_q = q if validation_q is None else validation_q
+
+    @abstractmethod
+    def digits(self, root: Path, part: Literal["train", "test"]) -> tuple[np.ndarray, np.ndarray]:
+        """Grey digits (N, 28, 28) and their classes."""
+
+    def load(self, root: Path, split: Split) -> BiasedDataset | None:
+        if split == "test":
+            # One test set for all seeds, so that runs are compared on the same images.
+            return self._coloured(root, split, None, TEST_Q, np.random.default_rng([0, 3]))
+        number = len(self.digits(root, "train")[1])
+        # Held out before colouring: no validation digit is ever shown in training, in any colour.
+        order = np.random.default_rng([self.seed, 0]).permutation(number)
+        held_out = round(number * self.validation)
+        if split == "train":
+            chosen = np.sort(order[held_out:])
+            return self._coloured(root, split, chosen, self.q, np.random.default_rng([self.seed, 1]))
+        if held_out == 0:
+            return None
+        chosen = np.sort(order[:held_out])
+        return self._coloured(root, split, chosen, self.validation_q, np.random.default_rng([self.seed, 2]))
+
+    def _coloured(
+        self, root: Path, split: Split, chosen: np.ndarray | None, q: float, rng: np.random.Generator
+    ) -> BiasedDataset:
+        part: Literal["train", "test"] = "test" if split == "test" else "train"
+        digits, y = self.digits(root, part)
+        chosen = np.arange(len(y)) if chosen is None else chosen
+        colours = assign_colours(y[chosen], q, rng)
+        return BiasedDataset(
+            images=paint(digits[chosen], colours),
+            y=y[chosen],
+            bias={"colour": colours},
+            names=np.array([f"{part}/{i:05d}" for i in chosen]),
+            split=split,
+            task=self.task,
+        )
+
+
+@final
+class BiasedMNIST(ColouredDigits):
+    """Biased-MNIST (Bahng et al., ICML 2020).
+
+    Input: 28 x 28 RGB; every stroke pixel is white, the background has one of ten colours.
+    Class: the digit, 0-9.
+    Bias: `colour`, one per digit; a share `q` of each class has its own colour, counted and not drawn.
+    Splits: train 54,000, validation 6,000 held out of MNIST's training digits before colouring (`validation = 0` is
+        the paper's 60,000), test 10,000 with q = 0.1.
+    Source: MNIST (LeCun et al. 1998), `fairflac data get mnist`.
+    Licence: CC BY-SA 3.0.
+    Deviations: the authors' validation split recolours training digits; ours shares none with training.
+    """
+
+    name: ClassVar[str] = "biased-mnist"
+
+    def digits(self, root: Path, part: Literal["train", "test"]) -> tuple[np.ndarray, np.ndarray]:
+        return mnist.load(root, part)
+
+    @classmethod
+    def get(cls, root: Path, source: Path | None, say: Callable[[str], None]) -> None:
+        mnist.get(root, source, say)
+
+    @classmethod
+    def check(cls, root: Path) -> list[str]:
+        lines = mnist.check(root)
+        for q in (0.99, 0.995, 0.997, 0.999):
+            train = cls(q=q, validation=0).load(root, "train")
+            assert train is not None
+            conflicting = int((train.y != train.bias["colour"]).sum())
+            lines.append(f"q = {q}: {conflicting} of {len(train)} training digits conflict with their colour")
+        return lines

@@ -1,0 +1,47 @@
+"""The Biased-MNIST colouring: a digit on a background whose colour goes with its class."""
+
+import math
+
+import numpy as np
+
+# RGB of the background that goes with digit k. 225 in entries 3 and 4 is how the benchmark was published.
+COLOURS = np.array(
+    [
+        (255, 0, 0),
+        (0, 255, 0),
+        (0, 0, 255),
+        (225, 225, 0),
+        (225, 0, 225),
+        (0, 255, 255),
+        (255, 128, 0),
+        (255, 0, 128),
+        (128, 0, 255),
+        (128, 128, 128),
+    ],
+    dtype=np.uint8,
+)
+COLOUR_NAMES = ("red", "green", "blue", "yellow", "magenta", "cyan", "orange", "pink", "violet", "grey")
+
+
+def assign_colours(y: np.ndarray, q: float, rng: np.random.Generator) -> np.ndarray:
+    """Give every digit a colour; conflicts are counted, not drawn.
+
+    Per class of n digits, int(n * q) chosen at random get their own colour. The r that remain are cut into chunks
+    of ceil(r / 9), one chunk for each of the nine other colours in random order, so the last ones may get none.
+    """
+    colours = np.empty(len(y), dtype=np.int64)
+    number = len(COLOURS)
+    for digit in range(number):
+        members = rng.permutation(np.flatnonzero(y == digit))
+        others = rng.permutation([c for c in range(number) if c != digit])
+        aligned = int(len(members) * q)
+        rest = members[aligned:]
+        chunk = max(1, math.ceil(len(rest) / len(others)))
+        colours[members[:aligned]] = digit
+        colours[rest] = others[np.arange(len(rest)) // chunk]
+    return colours
+
+
+def paint(digits: np.ndarray, colours: np.ndarray) -> np.ndarray:
+    """(N, H, W) grey digits → (N, H, W, 3): every stroke pixel white, the background in the given colour."""
+    return np.where(digits[..., None] != 0, np.uint8(255), COLOURS[colours][:, None, None, :])

@@ -1,0 +1,22 @@
+"""Which samples make up each batch of an epoch: a function of (seed, epoch, rank) and nothing else."""
+
+import torch
+from torch import Tensor
+
+
+def epoch_batches(n: int, batch_size: int, *, seed: int, epoch: int, rank: int = 0, world: int = 1) -> Tensor:
+    """(steps, batch_size / world) indices for one process.
+
+    The last incomplete batch is left out, because pair losses on a few samples are noise. All processes cut the same
+    shuffled order, so that together they see the batches that one process would see alone.
+    """
+    batch_size = min(batch_size, n - n % world)  # a set smaller than a batch is one batch
+    generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
+    order = torch.randperm(n, generator=generator)
+    steps = n // batch_size
+    share = batch_size // world
+    return order[: steps * batch_size].view(steps, world, share)[:, rank]
+
+
+def steps_per_epoch(n: int, batch_size: int) -> int:
+    return n // min(batch_size, n)

@@ -1,0 +1,113 @@
+"""The words that every part of the package shares: what a batch, a task, a network and an update are."""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, field
+from math import prod
+from typing import Any, NamedTuple, Protocol
+
+from torch import Tensor, nn
+
+
+class BiasLabelsHidden(RuntimeError):
+    """A method that did not declare `uses_bias_labels` tried to read them."""
+
+
+class BiasModelMissing(RuntimeError):
+    """A method that did not declare `needs_bias_model` tried to read its features."""
+
+
+class Output(NamedTuple):
+    """What every network returns."""
+
+    logits: Tensor  # (B, C)
+    features: Tensor  # (B, D), the penultimate representation, not normalised
+
+
+class Network(nn.Module, ABC):
+    """A classifier that shows its penultimate representation."""
+
+    feature_dim: int
+
+    @abstractmethod
+    def forward(self, x: Tensor) -> Output: ...
+
+    def __call__(self, x: Tensor) -> Output:
+        output: Output = super().__call__(x)
+        return output
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One bias attribute: its values, and which of them goes with each class."""
+
+    values: tuple[str, ...]
+    aligned: tuple[int, ...]  # aligned[y] is the value that class y is correlated with
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """What a network must know of the data, and all that is needed to use it later."""
+
+    classes: tuple[str, ...]
+    attributes: dict[str, Attribute]  # empty when no attribute is known
+    image_size: tuple[int, int]
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def num_bias(self) -> int:
+        """Combinations of attribute values, K."""
+        return prod(len(attribute.values) for attribute in self.attributes.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, stored: dict[str, Any]) -> "TaskSpec":
+        attributes = {
+            name: Attribute(tuple(a["values"]), tuple(a["aligned"])) for name, a in stored["attributes"].items()
+        }
+        rest = {key: tuple(stored[key]) for key in ("classes", "image_size", "mean", "std")}
+        return cls(attributes=attributes, **rest)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One step's samples on one process. Labels that a method did not declare are out of its reach."""
+
+    views: tuple[Tensor, ...]  # num_views tensors (B, 3, H, W), differently augmented
+    y: Tensor  # (B,)
+    index: Tensor  # (B,) position in the training set
+    _bias: Tensor | None = field(default=None, repr=False)  # (B,)
+    _bias_features: Tensor | None = field(default=None, repr=False)  # (B, D_b)
+
+    @property
+    def x(self) -> Tensor:
+        """The first (often the only) view."""
+        return self.views[0]
+
+    @property
+    def bias(self) -> Tensor:
+        if self._bias is None:
+            raise BiasLabelsHidden("bias labels are hidden: declare `uses_bias_labels = True` to train with them")
+        return self._bias
+
+    @property
+    def bias_features(self) -> Tensor:
+        """Features of the bias model for these samples, without gradients."""
+        if self._bias_features is None:
+            raise BiasModelMissing("there is no bias model: declare `needs_bias_model = True` to train with one")
+        return self._bias_features
+
+
+class Minimise(Protocol):
+    """The engine's update: gradients, averaging, clipping and optimiser step of the named groups and nothing else.
+
+    Without names every group is updated.
+    """
+
+    def __call__(self, loss: Tensor, *groups: str) -> None: ...

