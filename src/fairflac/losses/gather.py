@@ -1,0 +1,37 @@
+"""The batch of all processes, so that pair losses see every pair."""
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+class _Gather(torch.autograd.Function):
+    """All-gather along dimension 0 that carries gradients.
+
+    Every process computes the same loss on the joint batch, so each receives the sum of all processes' gradients for
+    its own rows; averaging parameter gradients afterwards gives the gradient of one process with the joint batch.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.rows = x.shape[0]
+        parts = [torch.empty_like(x) for _ in range(dist.get_world_size())]
+        dist.all_gather(parts, x.contiguous())
+        return torch.cat(parts)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        grad = grads[0].contiguous()
+        dist.all_reduce(grad)
+        start = dist.get_rank() * ctx.rows
+        return grad[start : start + ctx.rows]
+
+
+def gather(x: Tensor) -> Tensor:
+    """(B, …) on each of W processes → (W·B, …) on all of them; `x` itself when there is one process."""
+    if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
+        return x
+    gathered: Tensor = _Gather.apply(x)  # type: ignore[no-untyped-call]
+    return gathered

@@ -1,0 +1,9 @@
+"""All methods by name."""
+
+from fairflac.methods.base import Frozen, Method
+from fairflac.methods.flac import FLAC, FLACB
+from fairflac.methods.vanilla import Vanilla
+
+METHODS: dict[str, type[Method]] = {method.name: method for method in (Vanilla, FLAC, FLACB)}
+
+__all__ = ["METHODS", "Frozen", "Method"]

@@ -1,0 +1,57 @@
+"""What a method is: one training step, one prediction, and the parameters it trains."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from fairflac.types import Batch, Minimise, Network, Output, TaskSpec
+
+
+class Method(nn.Module, ABC):
+    """A way to train a classifier. Every method is a direct, final child of this class.
+
+    Hyper-parameters are keyword arguments of `__init__` after (net, task), with the paper's defaults; values that
+    belong to a dataset live in its recipe.
+    """
+
+    name: ClassVar[str]  # the word in the command line, recipes, run directories and tables
+    uses_bias_labels: ClassVar[bool] = False  # if False, reading batch.bias raises BiasLabelsHidden
+    needs_bias_model: ClassVar[bool] = False  # if True, a stage-1 run provides batch.bias_features
+    num_views: ClassVar[int] = 1  # augmented views per image
+
+    net: Network
+
+    def __init__(self, net: Network, task: TaskSpec) -> None:
+        super().__init__()
+        self.net = net
+        self.task = task
+
+    @abstractmethod
+    def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
+        """One training step; returns what to log (scalars, detached)."""
+
+    def predict(self, x: Tensor) -> Tensor:
+        """(B, C) logits. Needs no bias."""
+        return self.net(x).logits
+
+    def parameter_groups(self) -> Mapping[str, Iterable[nn.Parameter]]:
+        """One optimiser for each entry."""
+        return {"net": self.net.parameters()}
+
+
+class Frozen(nn.Module):
+    """A network that stays in eval mode and without gradients, whatever `train()` is called around it."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network.requires_grad_(False).eval()
+
+    def train(self, mode: bool = True) -> "Frozen":
+        return self  # BatchNorm statistics of a bias model must never drift
+
+    @torch.no_grad()
+    def forward(self, x: Tensor) -> Output:
+        return self.network(x)

@@ -1,0 +1,89 @@
+"""ResNet-18 with the layer names of torchvision, so that its published weights load as they are."""
+
+from pathlib import Path
+from typing import final
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from fairflac.errors import UserError
+from fairflac.types import Network, Output
+
+
+class BasicBlock(nn.Module):
+    """Two 3x3 convolutions and a shortcut (He et al., CVPR 2016, Fig. 5 left)."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        self.downsample: nn.Module | None = None
+        if stride != 1 or inputs != outputs:
+            self.downsample = nn.Sequential(
+                nn.Conv2d(inputs, outputs, 1, stride=stride, bias=False), nn.BatchNorm2d(outputs)
+            )
+
+    def forward(self, x: Tensor) -> Tensor:
+        shortcut = x if self.downsample is None else self.downsample(x)
+        out = F.relu(self.bn1(self.conv1(x)), inplace=True)
+        out = self.bn2(self.conv2(out)) + shortcut
+        return F.relu(out, inplace=True)
+
+
+@final
+class ResNet18(Network):
+    """The network of the face and ImageNet experiments; features are the 512 numbers after average pooling.
+
+    `weights` is a local state dict (.pth or .safetensors) with torchvision's names. Its last layer is taken over when
+    the number of classes agrees and left out otherwise.
+    """
+
+    feature_dim = 512
+
+    def __init__(self, num_classes: int, *, weights: Path | None = None) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
+        self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
+        self.layer1 = _layer(64, 64, stride=1)
+        self.layer2 = _layer(64, 128, stride=2)
+        self.layer3 = _layer(128, 256, stride=2)
+        self.layer4 = _layer(256, 512, stride=2)
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.fc = nn.Linear(512, num_classes)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        if weights is not None:
+            self._load(weights)
+
+    def forward(self, x: Tensor) -> Output:
+        x = self.maxpool(F.relu(self.bn1(self.conv1(x)), inplace=True))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        features = self.avgpool(x).flatten(1)  # (B, 512)
+        return Output(self.fc(features), features)
+
+    def _load(self, path: Path) -> None:
+        try:
+            safe = Path(path).suffix == ".safetensors"
+            state = load_file(path) if safe else dict(torch.load(path, map_location="cpu", weights_only=True))
+        except FileNotFoundError:
+            raise UserError(f"there is no weight file '{path}': check the path given as net weights") from None
+        except Exception as error:
+            raise UserError(
+                f"cannot read weights from '{path}': it must be a state dict (.pth or .safetensors)"
+            ) from error
+        if state.get("fc.weight", self.fc.weight).shape != self.fc.weight.shape:
+            state = {**state, "fc.weight": self.fc.weight, "fc.bias": self.fc.bias}
+        try:
+            self.load_state_dict(state)
+        except RuntimeError as error:
+            raise UserError(f"'{path}' does not hold the weights of a ResNet-18") from error
+
+
+def _layer(inputs: int, outputs: int, stride: int) -> nn.Sequential:
+    return nn.Sequential(BasicBlock(inputs, outputs, stride), BasicBlock(outputs, outputs, 1))

@@ -1,0 +1,46 @@
+"""SimpleConvNet: four convolutions without pooling, the network of Biased-MNIST."""
+
+from typing import Annotated, final
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from fairflac.types import Network, Output
+
+Four = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=4, max_length=4)]
+
+
+@final
+class SimpleConvNet(Network):
+    """4 x [Conv k x k → BatchNorm → ReLU], global average pool, Linear.
+
+    With the defaults (k = 7, no strides) it is the paper's network, 531,210 parameters for 10 classes; k = 1 sees
+    single pixels only and so can learn nothing but colour.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        *,
+        kernel_size: Annotated[int, Field(ge=1, le=15)] = 7,
+        strides: Four = (1, 1, 1, 1),
+        channels: Four = (16, 32, 64, 128),
+    ) -> None:
+        super().__init__()
+        inputs = (3, *channels[:-1])
+        self.blocks = nn.Sequential(
+            *(_block(i, o, kernel_size, stride) for i, o, stride in zip(inputs, channels, strides, strict=True))
+        )
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.fc = nn.Linear(channels[-1], num_classes)
+        self.feature_dim = channels[-1]
+
+    def forward(self, x: Tensor) -> Output:
+        features = self.pool(self.blocks(x)).flatten(1)  # (B, 128)
+        return Output(self.fc(features), features)
+
+
+def _block(inputs: int, outputs: int, kernel_size: int, stride: int) -> nn.Sequential:
+    conv = nn.Conv2d(inputs, outputs, kernel_size, stride=stride, padding=kernel_size // 2)
+    nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu")
+    return nn.Sequential(conv, nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
