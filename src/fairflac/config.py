@@ -1,0 +1,164 @@
+"""RunConfig: everything that decides the result of a run, from a recipe and the user's changes."""
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field
+
+from fairflac.data import DATASETS
+from fairflac.data.augment import Augmentation
+from fairflac.errors import UserError, unknown
+from fairflac.methods import METHODS
+from fairflac.nets import NETS
+from fairflac.options import checked, options_of
+from fairflac.recipes import recipe_for
+from fairflac.selection import RULES
+
+# Raised when old run directories can no longer be continued or compared.
+FORMAT = 1
+
+Schedule = Literal["multistep", "cosine", "constant"]
+Precision = Literal["auto", "32-true", "bf16-mixed", "16-mixed"]
+
+
+class TrainConfig(BaseModel):
+    """How a method is optimised; the defaults are the paper's."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epochs: Annotated[int, Field(ge=1)] = 80
+    batch_size: Annotated[int, Field(ge=2)] = 128  # of all processes together; pairs need two samples
+    lr: Annotated[float, Field(gt=0)] = 1e-3
+    weight_decay: Annotated[float, Field(ge=0)] = 1e-4
+    schedule: Schedule = "multistep"
+    clip_norm: Annotated[float, Field(gt=0)] | None = None
+    precision: Precision = "auto"
+    augment: Augmentation = "none"
+    selection: str = "last"
+    bias_features: Literal["cached", "live"] = "cached"
+
+
+class RunConfig(BaseModel):
+    """One run. Two configs with the same `run_id` differ in their seed at most."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dataset: str
+    method: str
+    net: str
+    seed: Annotated[int, Field(ge=0)] | None = None  # None only in a stage 1 that follows the seed of its run
+    target: str = "class"  # or the attribute that a bias model predicts
+    data_options: dict[str, Any] = {}
+    net_options: dict[str, Any] = {}
+    method_options: dict[str, Any] = {}
+    train: TrainConfig = TrainConfig()
+    bias_model: "RunConfig | None" = None
+
+    @property
+    def run_id(self) -> str:
+        """A stable short hash of everything but the seed."""
+        content = {"format": FORMAT, **self.model_dump(mode="json", exclude={"seed"})}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
+
+    def stage_one(self) -> "RunConfig | None":
+        """The run that provides the bias model."""
+        if self.bias_model is None or self.bias_model.seed is not None:
+            return self.bias_model
+        return self.bias_model.model_copy(update={"seed": self.seed})
+
+    def to_toml(self) -> str:
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
+
+
+def resolve(dataset: str, method: str, seed: int | None = 0, changes: dict[str, Any] | None = None) -> RunConfig:
+    """The recipe of `method` on `dataset` with the user's changes: names, values and combinations all checked."""
+    if dataset not in DATASETS:
+        unknown("dataset", dataset, DATASETS)
+    if method not in METHODS:
+        unknown("method", method, METHODS)
+    return _resolve(dataset, method, seed, dict(changes or {}))
+
+
+def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any]) -> RunConfig:
+    own, own_stage_one = _split_stage_one(changes)
+    recipe, recipe_stage_one = _split_stage_one(recipe_for(dataset, method, own))
+    settings = _overlay(recipe, own)
+    net, target = settings.pop("net", None), settings.pop("target", "class")
+    if net is None:
+        raise UserError(f"the recipes of '{dataset}' name no network: give one with --set net=NAME")
+    if net not in NETS:
+        unknown("net", str(net), NETS)
+    models: dict[str, type[BaseModel]] = {
+        "data_options": options_of(DATASETS[dataset]),
+        "net_options": options_of(NETS[net]),
+        "method_options": options_of(METHODS[method]),
+        "train": TrainConfig,
+    }
+    sections = _sections(settings, models, f"{dataset} {method}")
+    bias_model = None
+    if METHODS[method].needs_bias_model:
+        shared = _without(settings, models["method_options"]) | {"net": net, "target": target}
+        bias_model = _resolve_stage_one(dataset, shared, _overlay(recipe_stage_one, own_stage_one))
+    elif own_stage_one:
+        raise UserError(f"'{method}' has no bias model: remove the setting bias_model.{next(iter(own_stage_one))}")
+    config = RunConfig(
+        dataset=dataset, method=method, net=net, seed=seed, target=target, bias_model=bias_model, **sections
+    )
+    _check_combination(config)
+    return config
+
+
+def _resolve_stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any]) -> RunConfig:
+    """Stage 1 is a vanilla run with the settings of its run, but for what the recipe or the user says of it."""
+    other = own.pop("dataset", dataset)
+    if other not in DATASETS:
+        unknown("dataset of the bias model", other, DATASETS)
+    if other != dataset:  # the data options of one dataset mean nothing to another
+        shared = _without(shared, options_of(DATASETS[dataset]))
+    seed = own.pop("seed", "run")
+    return _resolve(other, "vanilla", None if seed == "run" else int(seed), _overlay(shared, own))
+
+
+def _sections(settings: dict[str, Any], models: dict[str, type[BaseModel]], where: str) -> dict[str, Any]:
+    """Send each setting to the model that has it, and let the models check their values."""
+    values: dict[str, dict[str, Any]] = {section: {} for section in models}
+    for key, value in settings.items():
+        home = [section for section, model in models.items() if key in model.model_fields]
+        if not home:
+            known = {name for model in models.values() for name in model.model_fields} | {"net", "target"}
+            unknown(f"setting for {where}", key, known)
+        values[home[0]][key] = value
+    return {
+        section: checked(model, values[section], where).model_dump(mode="json", exclude_none=True)
+        for section, model in models.items()
+    }
+
+
+def _overlay(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
+    """`base` changed by `top`; options of a network that `top` replaces go with it."""
+    replaced = base.get("net")
+    if replaced in NETS and top.get("net", replaced) != replaced:
+        base = _without(base, options_of(NETS[replaced]))
+    return base | top
+
+
+def _without(settings: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if key not in model.model_fields}
+
+
+def _split_stage_one(settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Separate `bias_model.key` (or a table `bias_model`) from the settings of the run itself."""
+    own = {key: value for key, value in settings.items() if key.partition(".")[0] != "bias_model"}
+    stage_one = dict(settings.get("bias_model", {}))
+    stage_one |= {key.partition(".")[2]: value for key, value in settings.items() if key.startswith("bias_model.")}
+    return own, stage_one
+
+
+def _check_combination(config: RunConfig) -> None:
+    if config.train.selection not in RULES:
+        unknown("selection rule", config.train.selection, RULES)
+    attributes = DATASETS[config.dataset].task.attributes
+    if config.target != "class" and config.target not in attributes:
+        unknown(f"target of {config.dataset}", config.target, {"class", *attributes})

@@ -1,0 +1,40 @@
+"""Recipes: one TOML file per dataset with the hyper-parameters of every method and the source of each number.
+
+[all]                    what all methods of this dataset share
+[NAME]                   what method NAME changes
+[[NAME.when]]            `if.KEY = VALUE`: only where these settings have these values
+[NAME.bias_model]        how its stage 1 differs from a vanilla run with the same settings
+"""
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def _load(dataset: str) -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath(f"{dataset}.toml").read_text())
+
+
+def recipe_names() -> list[str]:
+    """The datasets that have a recipe."""
+    return sorted(entry.name.removesuffix(".toml") for entry in files(__package__).iterdir() if ".toml" in entry.name)
+
+
+def recipe_methods(dataset: str) -> list[str]:
+    """The methods that a dataset's recipe speaks of."""
+    return [name for name in _load(dataset) if name != "all"]
+
+
+def recipe_for(dataset: str, method: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Settings of `method` on `dataset`; `changes` (the user's own) decide which `when` entries hold."""
+    if dataset not in recipe_names():
+        return {}
+    recipe = _load(dataset)
+    settings: dict[str, Any] = {**recipe.get("all", {}), **recipe.get(method, {})}
+    for case in settings.pop("when", []):
+        known = {**settings, **changes}
+        if all(known.get(key) == value for key, value in case["if"].items()):
+            settings |= {key: value for key, value in case.items() if key != "if"}
+    return settings
