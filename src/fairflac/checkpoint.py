@@ -1,0 +1,30 @@
+"""Checkpoints: plain dictionaries, written whole, read without executing anything."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fairflac.errors import UserError
+from fairflac.files import replacing
+
+
+def save(path: Path, state: dict[str, Any]) -> None:
+    content = io.BytesIO()  # torch's own writer hides the reason when the disk is full
+    torch.save(state, content)
+    with replacing(path) as stream:
+        stream.write(content.getbuffer())
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Tensors come to the CPU; `load_state_dict` moves them where they belong."""
+    if not path.is_file():
+        raise UserError(f"there is no checkpoint '{path}': has this run started?")
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise UserError(
+            f"the checkpoint '{path}' is damaged: delete it (training starts anew) or put back a copy"
+        ) from error
+    return state

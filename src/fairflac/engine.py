@@ -1,0 +1,200 @@
+"""The training loop: epochs, steps, checkpoints, and stopping without losing anything."""
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+
+from fairflac import checkpoint
+from fairflac.config import RunConfig
+from fairflac.data.base import BiasedDataset
+from fairflac.data.sampling import epoch_batches
+from fairflac.errors import Stopped, UserError
+from fairflac.evaluate import predictions
+from fairflac.hardware import best_device, choose_precision
+from fairflac.losses.gather import gather
+from fairflac.methods.base import Method
+from fairflac.metrics import summary
+from fairflac.optimise import Optimisation
+from fairflac.progress import meter
+from fairflac.runs import Run
+from fairflac.selection import RULES
+from fairflac.types import Batch
+
+CHECKPOINT_SECONDS = 300.0  # between two checkpoints inside an epoch
+
+
+def make_fabric(precision: str = "auto", devices: int = 1, num_nodes: int = 1) -> Fabric:
+    """Device, precision and processes; launched, so that collectives work from here on."""
+    device = best_device()
+    fabric = Fabric(
+        accelerator=device,
+        devices=devices,
+        num_nodes=num_nodes,
+        strategy="ddp" if devices * num_nodes > 1 else "auto",
+        precision=choose_precision(precision, device),  # type: ignore[arg-type]
+    )
+    fabric.launch()
+    return fabric
+
+
+@dataclass
+class State:
+    """Where training stands. Everything here goes into the checkpoint."""
+
+    epoch: int = 0  # finished epochs
+    step: int = 0  # finished steps of the epoch that runs
+    seconds: float = 0.0
+    sums: dict[str, Tensor] = field(default_factory=dict)  # logged values of this epoch, not yet divided by `step`
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best: float | None = None  # score of best.pt under the selection rule
+
+
+class Training:
+    """One method on one training set, from wherever it stands to its last epoch."""
+
+    def __init__(
+        self,
+        method: Method,
+        batch_of: Callable[[Tensor], Batch],
+        samples: int,
+        config: RunConfig,
+        fabric: Fabric,
+        run: Run,
+        validation: BiasedDataset | None = None,
+    ) -> None:
+        self.method, self.batch_of, self.samples = method, batch_of, samples
+        self.config, self.fabric, self.run, self.validation = config, fabric, run, validation
+        self.optimisation = Optimisation(method, config.train, fabric)
+        self.rule = RULES[config.train.selection]
+        self.state = State()
+
+    def fit(self, label: str, silent: bool = False) -> State:
+        """Train to the end; raises Stopped after a signal, with everything saved."""
+        if self.run.last.exists():
+            self._restore(checkpoint.load(self.run.last))
+        epochs, per_epoch = self.config.train.epochs, len(self._batches(0))
+        state, done = self.state, self.state.epoch * per_epoch + self.state.step
+        silent = silent or not self.fabric.is_global_zero
+        with _stop_requests() as stop, meter(label, epochs * per_epoch, done=done, silent=silent) as bar:
+            self.clock = self.saved = time.monotonic()
+            self.method.train()
+            while state.epoch < epochs:
+                bar.note(f"epoch {state.epoch + 1}/{epochs}")
+                for index in self._batches(state.epoch)[state.step :]:
+                    self._step(index)
+                    bar.advance()
+                    self._maybe_save(stop)
+                self._end_epoch()
+        return state
+
+    def _batches(self, epoch: int) -> Tensor:
+        fabric, train = self.fabric, self.config.train
+        seed = self.config.seed or 0
+        rank, world = fabric.global_rank, fabric.world_size
+        return epoch_batches(self.samples, train.batch_size, seed=seed, epoch=epoch, rank=rank, world=world)
+
+    def _step(self, index: Tensor) -> None:
+        with self.fabric.autocast():
+            logs = self.method.step(self.batch_of(index), self.optimisation)
+        sums = self.state.sums  # stays on the device: reading a value here would wait for it
+        self.state.sums = {name: value + sums.get(name, 0) for name, value in logs.items()}
+        self.state.step += 1
+
+    def _end_epoch(self) -> None:
+        state, fabric = self.state, self.fabric
+        means = {name: float(fabric.all_reduce(total / state.step)) for name, total in state.sums.items()}  # type: ignore[arg-type]
+        for name, value in means.items():
+            if not math.isfinite(value):
+                raise UserError(
+                    f"{self.run.path}: {name} became {value} in epoch {state.epoch + 1}: "
+                    "lower lr or alpha, or set clip_norm; the checkpoint of the epoch before is kept"
+                )
+        entry: dict[str, Any] = {"epoch": state.epoch + 1, "lr": self.optimisation.lr, **means}
+        score = None
+        if self.validation is not None:
+            table = predictions(self.method, self.validation, fabric)
+            entry["validation"] = summary(table)
+            score = self.rule(table) if self.rule else None
+        self.optimisation.end_epoch()
+        self._tick()
+        state.epoch, state.step, state.sums = state.epoch + 1, 0, {}
+        state.history.append({**entry, "seconds": round(state.seconds, 2)})
+        if score is not None and (state.best is None or score > state.best):
+            state.best = score
+            self._save(self.run.best)
+        self._save(self.run.last)
+        if fabric.is_global_zero:
+            self.run.write_history(state.history)
+
+    def _maybe_save(self, stop: threading.Event) -> None:
+        due = time.monotonic() - self.saved > CHECKPOINT_SECONDS
+        wishes = torch.tensor([stop.is_set(), due], dtype=torch.float32, device=self.fabric.device)
+        if self.fabric.world_size > 1:  # all processes stop and save at the same step
+            wishes = self.fabric.all_reduce(wishes, reduce_op="sum")  # type: ignore[assignment]
+        if not wishes.any():
+            return
+        self._tick()
+        self._save(self.run.last)
+        if wishes[0]:
+            raise Stopped(f"stopped in epoch {self.state.epoch + 1}; start it again to go on from here")
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        self.state.seconds += now - self.clock
+        self.clock = self.saved = now
+
+    def _save(self, path: Any) -> None:
+        random = gather(torch.get_rng_state()[None].to(self.fabric.device))  # one row per process
+        if self.fabric.is_global_zero:
+            content = {
+                "config": self.config.model_dump(mode="json"),
+                "task": self.method.task.to_dict(),
+                "method": self.method.state_dict(),
+                "optimisation": self.optimisation.state_dict(),
+                "state": asdict(self.state),
+                "random": random.cpu(),
+            }
+            checkpoint.save(path, content)
+        self.fabric.barrier()
+
+    def _restore(self, content: dict[str, Any]) -> None:
+        try:
+            self.method.load_state_dict(content["method"])
+            self.optimisation.load_state_dict(content["optimisation"])
+            self.state = State(**content["state"])
+            self.state.sums = {name: total.to(self.fabric.device) for name, total in self.state.sums.items()}
+            # With another number of processes the rows differ; any of them is a valid state to go on from.
+            torch.set_rng_state(content["random"][self.fabric.global_rank % len(content["random"])])
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise UserError(f"'{self.run.last}' does not belong to this run: delete it to start anew") from error
+
+
+@contextmanager
+def _stop_requests() -> Iterator[threading.Event]:
+    """Ctrl-C or SIGTERM sets the event; a second Ctrl-C interrupts at once."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def request(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,61 @@
+"""A method and a split → the table of predictions."""
+
+from typing import cast
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+
+from fairflac.data.base import BiasedDataset
+from fairflac.data.tensors import Pixels
+from fairflac.losses.gather import gather
+from fairflac.methods.base import Method
+from fairflac.predictions import Predictions
+from fairflac.types import Output
+
+EVALUATION_BATCH = 500
+
+
+@torch.no_grad()
+def infer(method: Method, dataset: BiasedDataset, fabric: Fabric, index: Tensor) -> tuple[Tensor, Tensor]:
+    """(M, C) logits and (M, D) features of the samples at `index`, in that order, in fp32."""
+    pixels = Pixels(dataset.images, dataset.task, fabric.device)
+    seen: list[Tensor] = []  # `predict` returns logits only; the hook saves a second pass for the features
+    hook = method.net.register_forward_hook(lambda *call: seen.append(cast(Output, call[2]).features.float()))
+    training = method.training
+    method.eval()
+    try:
+        logits = []
+        for part in index.split(EVALUATION_BATCH):
+            with fabric.autocast():
+                logits.append(method.predict(*pixels(part)).float())
+        return torch.cat(logits), torch.cat(seen)
+    finally:
+        hook.remove()
+        method.train(training)
+
+
+def predictions(method: Method, dataset: BiasedDataset, fabric: Fabric) -> Predictions:
+    """Every sample once, in index order, whatever the number of processes."""
+    n, world = len(dataset), fabric.world_size
+    padded = torch.arange(-(-n // world) * world) % n  # equal shares; the duplicates at the end are dropped below
+    mine = padded.view(-1, world)[:, fabric.global_rank]
+    logits, features = infer(method, dataset, fabric, mine)
+    index = gather(mine.to(fabric.device)).cpu()
+    probability, prediction = gather(logits).softmax(1).max(1)
+    order = torch.from_numpy(np.unique(index.numpy(), return_index=True)[1])
+
+    def column(values: Tensor) -> np.ndarray:
+        return values.cpu()[order].numpy()
+
+    attributes = dataset.task.attributes
+    return Predictions(
+        index=column(index),
+        y=dataset.y,
+        prediction=column(prediction),
+        score=column(probability),
+        features=column(gather(features)),
+        bias=dataset.bias,
+        aligned={name: dataset.bias[name] == np.array(attributes[name].aligned)[dataset.y] for name in dataset.bias},
+    )

@@ -1,0 +1,64 @@
+"""What this machine is and which arithmetic is fast on it."""
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import torch
+
+
+def cpu_name() -> str:
+    """The processor's own name where the system tells it."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def has_fast_bf16(device: str) -> bool:
+    """Does the device multiply bf16 in hardware? Emulated, it is many times slower than fp32."""
+    if device == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if device == "cpu":
+        capabilities = torch.cpu.get_capabilities()
+        return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+    return False
+
+
+def choose_precision(precision: str, device: str) -> str:
+    """`auto` is bf16-mixed where the hardware has it and fp32 elsewhere."""
+    if precision != "auto":
+        return precision
+    return "bf16-mixed" if has_fast_bf16(device) else "32-true"
+
+
+def best_device() -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def installed(package: str) -> str | None:
+    """The version of a package, or None."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def describe() -> dict[str, str | int]:
+    """What is worth writing beside a result."""
+    return {
+        "fairflac": installed("fairflac") or "not installed",
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+        "device": best_device(),
+        "cpu": cpu_name(),
+        "cores": os.cpu_count() or 1,
+        "threads": torch.get_num_threads(),
+        "fast bf16": "yes" if has_fast_bf16(best_device()) else "no",
+    }

@@ -1,0 +1,84 @@
+"""Progress of long work: a live bar with the time left on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+PLAIN_SECONDS = 15.0  # between two plain lines
+
+
+class Meter(Protocol):
+    """Progress of one piece of work."""
+
+    def advance(self, steps: int = 1) -> None: ...
+
+    def note(self, text: str) -> None:
+        """What to show beside the bar, for example the epoch."""
+
+
+class _Silent:
+    def advance(self, steps: int = 1) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
+class _Bar:
+    def __init__(self, progress: Progress, label: str, total: int, done: int) -> None:
+        self.progress = progress
+        self.task = progress.add_task(label, total=total, completed=done, note="")
+
+    def advance(self, steps: int = 1) -> None:
+        self.progress.advance(self.task, steps)
+
+    def note(self, text: str) -> None:
+        self.progress.update(self.task, note=text)
+
+
+class _Lines:
+    def __init__(self, label: str, total: int, done: int) -> None:
+        self.label, self.total, self.start, self.done = label, total, done, done
+        self.text = ""
+        self.began = self.spoke = time.monotonic()
+
+    def advance(self, steps: int = 1) -> None:
+        self.done += steps
+        now = time.monotonic()
+        if now - self.spoke < PLAIN_SECONDS and self.done < self.total:
+            return
+        self.spoke = now
+        elapsed = now - self.began
+        left = elapsed / max(1, self.done - self.start) * (self.total - self.done)
+        share = f"{self.done / self.total:4.0%}"
+        print(f"{self.label}  {share}  {self.text}  {elapsed:.0f} s, {left:.0f} s left", file=sys.stderr, flush=True)
+
+    def note(self, text: str) -> None:
+        self.text = text
+
+
+@contextmanager
+def meter(label: str, total: int, *, done: int = 0, silent: bool = False) -> Iterator[Meter]:
+    """Show progress of `total` steps, `done` of them finished before, on standard error."""
+    console = Console(stderr=True)
+    if silent:
+        yield _Silent()
+    elif console.is_terminal:
+        columns = (
+            TextColumn("{task.description:<16}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=console) as progress:
+            yield _Bar(progress, label, total, done)
+    else:
+        yield _Lines(label, total, done)

@@ -1,0 +1,141 @@
+"""Run directories: the only thing between training and reporting.
+
+runs/<dataset>/<method>/<run id>-s<seed>/
+    config.toml env.json metrics.jsonl samples.npz last.pt best.pt
+    bias_features.npy predictions.npz result.json done
+"""
+
+import json
+import os
+import socket
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from fairflac.errors import RunInUse, UserError
+from fairflac.files import write_text
+from fairflac.predictions import Predictions
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run directory. Reading it needs no training code."""
+
+    path: Path
+
+    @classmethod
+    def open(cls, path: Path) -> "Run":
+        """A directory that must already hold a run."""
+        if not (path / "config.toml").is_file():
+            raise UserError(f"'{path}' is not a run directory: it has no config.toml")
+        return cls(path)
+
+    @property
+    def done(self) -> bool:
+        return (self.path / "done").exists()
+
+    @property
+    def last(self) -> Path:
+        return self.path / "last.pt"
+
+    @property
+    def best(self) -> Path:
+        return self.path / "best.pt"
+
+    @property
+    def bias_features(self) -> Path:
+        return self.path / "bias_features.npy"
+
+    @property
+    def samples(self) -> Path:
+        return self.path / "samples.npz"
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return tomllib.loads(self._read("config.toml"))
+
+    @property
+    def env(self) -> dict[str, Any]:
+        return self._read_json("env.json")
+
+    @property
+    def result(self) -> dict[str, Any]:
+        return self._read_json("result.json")
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """One entry per finished epoch."""
+        return [json.loads(line) for line in self._read("metrics.jsonl").splitlines()]
+
+    @property
+    def predictions(self) -> Predictions:
+        """Of the test split."""
+        return Predictions.load(self.path / "predictions.npz")
+
+    def begin(self, config: str, env: dict[str, Any]) -> None:
+        """Record what is about to run, and sweep up what a killed process left behind."""
+        for leftover in self.path.glob(".*.*.????????"):  # temporary names of files.replacing
+            leftover.unlink()
+        write_text(self.path / "config.toml", config)
+        write_text(self.path / "env.json", json.dumps(env, indent=1))
+
+    def write_history(self, history: list[dict[str, Any]]) -> None:
+        write_text(self.path / "metrics.jsonl", "".join(json.dumps(entry) + "\n" for entry in history))
+
+    def finish(self, result: dict[str, Any], predictions: Predictions) -> None:
+        """Store results; the marker comes last, so that a run with it is whole."""
+        predictions.save(self.path / "predictions.npz")
+        write_text(self.path / "result.json", json.dumps(result, indent=1))
+        write_text(self.path / "done", datetime.now(UTC).isoformat(timespec="seconds") + "\n")
+
+    def forget(self) -> None:
+        """Drop all progress, so that training starts anew."""
+        for name in ("done", "result.json", "predictions.npz", "metrics.jsonl", "last.pt", "best.pt"):
+            with suppress(FileNotFoundError):
+                (self.path / name).unlink()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold this run for one process. The system frees the lock of a process that dies."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        owner = self.path / "owner.json"
+        lock = FileLock(self.path / "lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise RunInUse(f"{self.path} is in use by {_describe(owner)}: wait for it, or stop it") from None
+        try:
+            write_text(owner, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
+            yield
+        finally:
+            owner.unlink(missing_ok=True)
+            lock.release()
+
+    def _read(self, name: str) -> str:
+        try:
+            return (self.path / name).read_text()
+        except FileNotFoundError:
+            raise UserError(f"'{self.path}' has no {name}: has this run finished?") from None
+
+    def _read_json(self, name: str) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self._read(name))
+        return content
+
+
+def _describe(owner: Path) -> str:
+    try:
+        who = json.loads(owner.read_text())
+    except (OSError, ValueError):
+        return "another process"
+    return f"process {who['pid']} on {who['host']}"
+
+
+def find_runs(root: Path) -> list[Run]:
+    """All finished runs below a folder, sorted by path."""
+    return [Run(marker.parent) for marker in sorted(root.rglob("done"))]

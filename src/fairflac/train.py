@@ -1,0 +1,132 @@
+"""From a config to a finished run: data, network, bias model, training, evaluation."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+
+from fairflac import checkpoint
+from fairflac.bias_model import BiasSource, bias_source
+from fairflac.build import build_method, load_split
+from fairflac.config import RunConfig
+from fairflac.data.augment import make_augmentation
+from fairflac.data.base import BiasedDataset
+from fairflac.data.tensors import Pixels
+from fairflac.engine import Training, make_fabric
+from fairflac.errors import UserError
+from fairflac.evaluate import predictions
+from fairflac.hardware import choose_precision, describe
+from fairflac.methods.base import Method
+from fairflac.metrics import summary
+from fairflac.runs import Run
+from fairflac.samples import Samples
+from fairflac.types import Batch
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where runs and data are, and whether progress is shown."""
+
+    runs: Path
+    data: Path
+    silent: bool = False
+
+    def run(self, config: RunConfig) -> Run:
+        return Run(self.runs / config.dataset / config.method / f"{config.run_id}-s{config.seed}")
+
+
+def train(config: RunConfig, place: Place, *, resume: bool = True, devices: int = 1, num_nodes: int = 1) -> Run | None:
+    """Train what is not trained yet, stage 1 included; the finished run, or None on all processes but the first."""
+    run = place.run(config)
+    if run.done and resume:
+        return run
+    fabric = make_fabric(config.train.precision, devices, num_nodes)
+    if config.train.batch_size % fabric.world_size:
+        raise UserError(f"batch_size {config.train.batch_size} does not divide by {fabric.world_size} processes")
+    _complete(config, place, fabric, resume)
+    return run if fabric.is_global_zero else None
+
+
+def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = True) -> Run:
+    """One run and the run it depends on, on processes that already work together."""
+    run = place.run(config)
+    if run.done and resume:
+        return run
+    precision = choose_precision(config.train.precision, fabric.device.type)
+    if precision != fabric.strategy.precision.precision:
+        raise UserError(f"the bias model wants precision {precision}: train it first, as a run of its own")
+    stage_one = config.stage_one()
+    bias_run = _complete(stage_one, place, fabric) if stage_one else None
+    if not fabric.is_global_zero:
+        _train(config, place, fabric, run, bias_run)
+        return run
+    with run.locked():
+        if not resume:
+            run.forget()
+        run.begin(config.to_toml(), {**describe(), "precision": precision, "processes": fabric.world_size})
+        _train(config, place, fabric, run, bias_run)
+    return run
+
+
+def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: Run | None) -> None:
+    fabric.barrier()
+    assert config.seed is not None
+    torch.manual_seed(config.seed)  # the same initial weights on all processes
+    data = load_split(config, place.data, "train")
+    assert data is not None
+    if fabric.is_global_zero:
+        Samples.of(data).save(run.samples)
+    method = build_method(config, data.task).to(fabric.device)
+    bias = bias_source(config, data, fabric, run, bias_run) if bias_run else None
+    torch.manual_seed(config.seed * 1_000_003 + fabric.global_rank)  # but other augmentations on each
+    validation = load_split(config, place.data, "validation")
+    if validation is None and config.train.selection != "last":
+        raise UserError(f"selection = '{config.train.selection}' needs validation data: set validation above 0")
+    batches = Batches(method, data, config, fabric, bias)
+    training = Training(method, batches, len(data), config, fabric, run, validation)
+    label = config.method if config.target == "class" else f"bias model ({config.target})"
+    state = training.fit(label, silent=place.silent)
+    if config.train.selection != "last":
+        method.load_state_dict(checkpoint.load(run.best)["method"])
+    test = load_split(config, place.data, "test")
+    assert test is not None
+    table = predictions(method, test, fabric)
+    if fabric.is_global_zero:
+        result = {
+            "dataset": config.dataset,
+            "method": config.method,
+            "target": config.target,
+            "seed": config.seed,
+            "selection": config.train.selection,
+            "test": summary(table),
+            "seconds": round(state.seconds, 1),
+            "bias_model": None if bias_run is None else bias_run.path.name,
+            "bias_model_agreement": bias.quality if bias else {},
+        }
+        run.finish(result, table)
+    fabric.barrier()
+
+
+class Batches:
+    """Index → Batch, with nothing in it that the method did not declare."""
+
+    def __init__(
+        self, method: Method, data: BiasedDataset, config: RunConfig, fabric: Fabric, bias: BiasSource | None
+    ) -> None:
+        augment = make_augmentation(config.train.augment, data.task.image_size)
+        self.pixels = Pixels(data.images, data.task, fabric.device, augment)
+        self.y = torch.from_numpy(data.y).to(fabric.device)
+        joint = data.joint_bias() if method.uses_bias_labels else None
+        if method.uses_bias_labels and joint is None:
+            raise UserError(f"'{method.name}' needs attribute labels, and '{config.dataset}' has none for this target")
+        self.labels = None if joint is None else torch.from_numpy(joint).to(fabric.device)
+        self.views = method.num_views
+        self.bias = bias
+
+    def __call__(self, index: Tensor) -> Batch:
+        views = self.pixels(index, self.views)
+        labels = None if self.labels is None else self.labels[index]
+        features = None if self.bias is None else self.bias(index, views[0])
+        return Batch(views, self.y[index], index, labels, features)

@@ -1,0 +1,87 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairflac.errors import RunInUse, UserError
+from fairflac.files import replacing, write_text
+from fairflac.predictions import Predictions
+from fairflac.runs import Run, find_runs
+
+
+def table() -> Predictions:
+    n = np.arange(4)
+    return Predictions(n, n % 2, n // 2, n / 4, np.ones((4, 3)), {"tone": n % 2}, {"tone": n < 2})
+
+
+def test_a_finished_run_is_found_and_read(tmp_path: Path) -> None:
+    run = Run(tmp_path / "set" / "method" / "id-s0")
+    assert not run.done and find_runs(tmp_path) == []
+    run.begin('dataset = "set"\n', {"cpu": "one"})
+    run.write_history([{"epoch": 1}, {"epoch": 2}])
+    run.finish({"seconds": 1.5}, table())
+    found = find_runs(tmp_path)[0]
+    assert found.done and found.config == {"dataset": "set"} and found.env == {"cpu": "one"}
+    assert found.result == {"seconds": 1.5} and [entry["epoch"] for entry in found.history] == [1, 2]
+    for name in ("index", "y", "prediction", "score", "features"):
+        assert np.array_equal(getattr(found.predictions, name), getattr(table(), name))
+    assert np.array_equal(found.predictions.aligned["tone"], [True, True, False, False])
+    run.forget()
+    assert not run.done
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not a run directory"):
+        Run.open(tmp_path)
+    with pytest.raises(UserError, match=r"no result\.json"):
+        _ = Run(tmp_path).result
+    with pytest.raises(UserError, match="has this run finished"):
+        _ = Run(tmp_path).predictions
+    (tmp_path / "predictions.npz").write_bytes(b"PK noise")
+    with pytest.raises(UserError, match="damaged"):
+        _ = Run(tmp_path).predictions
+
+
+def test_a_lock_names_its_owner_and_ends_with_the_process(tmp_path: Path) -> None:
+    script = f"""
+import sys, time
+from pathlib import Path
+from fairflac.runs import Run
+with Run(Path({str(tmp_path)!r})).locked():
+    print("locked", flush=True)
+    time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None and other.stdout.readline() == "locked\n"
+        with pytest.raises(RunInUse, match=f"process {other.pid}"), Run(tmp_path).locked():
+            pass
+        other.kill()
+    with Run(tmp_path).locked():  # a killed process leaves no lock behind
+        assert json.loads((tmp_path / "owner.json").read_text())["pid"] != other.pid
+
+
+def test_files_are_whole_or_absent(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_text(path, "old")
+
+    def interrupted() -> None:
+        with replacing(path) as stream:
+            stream.write(b"half of the n")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_leftovers_of_a_killed_process_are_swept_up(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    with replacing(tmp_path / "last.pt") as stream:
+        name = Path(stream.name if isinstance(stream.name, str) else "").name
+    leftover = tmp_path / ".last.pt.a1b2c3d4"  # the form of tempfile's names
+    leftover.write_bytes(b"half")
+    run.begin("", {})
+    assert not leftover.exists() and (tmp_path / "last.pt").exists(), name
