@@ -1,0 +1,73 @@
+"""How each run was made, as the page tells it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairflac.report.tables import UNKNOWN, is_result, percent
+from fairflac.runs import Run
+
+SELECTION = {
+    "last": "last epoch",
+    "accuracy": "best validation accuracy",
+    "oracle-unbiased": "best unbiased validation accuracy (uses attribute labels)",
+}
+
+
+@dataclass(frozen=True)
+class Making:
+    """One run's line."""
+
+    place: str  # the last three parts of its path: dataset, method, run id with seed
+    role: str
+    seed: int
+    epochs: str
+    selection: str
+    seconds: float
+    bias_model: str  # which one it used, and how often that names the attribute's value rightly
+
+
+def makings(runs: Sequence[Run]) -> list[Making]:
+    return [_making(run) for run in runs]
+
+
+def machines(runs: Sequence[Run]) -> list[str]:
+    """Hardware and precision, one line for each combination that occurs."""
+    return list(dict.fromkeys(map(_machine, runs)))
+
+
+def _making(run: Run) -> Making:
+    config, result = run.config, run.result
+    train = config.get("train", {})
+    rule = train.get("selection", result.get("selection", UNKNOWN))
+    return Making(
+        place="/".join(run.path.resolve().parts[-3:]),
+        role="result" if is_result(run) else f"bias model ({config['target']})",
+        seed=config["seed"],
+        epochs=str(train.get("epochs", UNKNOWN)),
+        selection=SELECTION.get(rule, rule),
+        seconds=result["seconds"],
+        bias_model=_bias_model(result.get("bias_model"), result.get("bias_model_agreement") or {}),
+    )
+
+
+def _bias_model(name: str | None, agreement: dict[str, float]) -> str:
+    if name is None:
+        return UNKNOWN
+    return f"{name} " + (
+        ", ".join(f"({attribute}: right on {percent(share)})" for attribute, share in agreement.items())
+        or "(agreement with the attribute not known)"
+    )
+
+
+def _machine(run: Run) -> str:
+    env = run.env
+    parts = [
+        f"device {env.get('device', 'not recorded')}",
+        *(str(env[name]) for name in ("gpu", "cpu") if env.get(name)),
+        *([f"{env['cores']} cores"] if env.get("cores") else []),
+        f"precision {env.get('precision', 'not recorded')}",
+        *(f"{name} {env[name]}" for name in ("torch", "python") if env.get(name)),
+    ]
+    if env.get("processes", 1) > 1:
+        parts.append(f"{env['processes']} processes")
+    return ", ".join(parts)

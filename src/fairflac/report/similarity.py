@@ -1,0 +1,60 @@
+"""How alike the test images are to a model, over the pairs that tell class from attribute (the set S of the paper)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairflac.errors import UserError
+from fairflac.predictions import Predictions
+
+MOST_SAMPLES = 1000  # half a million pairs: more do not change the picture
+
+
+class PairSimilarities(NamedTuple):
+    """Similarities in (0, 1], each pair once."""
+
+    same_class: np.ndarray  # same class, different attribute
+    same_attribute: np.ndarray  # different class, same attribute
+
+    @property
+    def class_first(self) -> float | None:
+        """How often a pair of the same class is more alike than a pair of the same attribute; ties count half."""
+        if not len(self.same_class) or not len(self.same_attribute):
+            return None
+        ordered = np.sort(self.same_attribute)
+        below = np.searchsorted(ordered, self.same_class, "left") + np.searchsorted(ordered, self.same_class, "right")
+        return float(below.mean() / 2 / len(ordered))
+
+
+def pair_similarities(table: Predictions, most: int = MOST_SAMPLES) -> PairSimilarities:
+    """K = 1 / (1 + ||a - b||) of unit-length features. Several attributes: the same means the same in all of them."""
+    if not table.bias:
+        raise UserError("similarities of pairs need test images with a known attribute")
+    chosen = _subsample(len(table), most)
+    similarity = _kernel(table.features[chosen])
+    y = table.y[chosen]
+    same_class = y[:, None] == y
+    same_attribute = np.ones_like(same_class)
+    for values in table.bias.values():
+        same_attribute &= values[chosen, None] == values[chosen]
+    once = np.triu(np.ones_like(same_class), k=1)
+    return PairSimilarities(
+        similarity[once & same_class & ~same_attribute], similarity[once & ~same_class & same_attribute]
+    )
+
+
+def _subsample(n: int, most: int) -> np.ndarray:
+    """The same rows for every model of one test split."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+
+
+def _kernel(features: np.ndarray) -> np.ndarray:
+    features = features.astype(np.float64)
+    norms = np.linalg.norm(features, axis=1, keepdims=True)
+    unit = features / np.where(norms > 0, norms, 1)  # a network with all features at zero has no direction to keep
+    squares = (unit**2).sum(axis=1)
+    squared = np.maximum(squares[:, None] + squares - 2 * unit @ unit.T, 0)  # rounding can go below zero
+    similarity: np.ndarray = 1 / (1 + np.sqrt(squared))
+    return similarity

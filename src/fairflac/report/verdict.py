@@ -1,0 +1,112 @@
+"""The numbers in words. Nothing is called a help that the numbers do not show."""
+
+from collections.abc import Sequence
+from math import sqrt
+
+from fairflac.report.models import Model, Scores
+from fairflac.report.tables import data_of
+
+VISIBLE_GAP = 0.05  # between aligned and conflicting images; less says little about a shortcut
+VISIBLE_GAIN = 0.01  # of unbiased accuracy; less is no help worth the name, however many test images there are
+
+
+def verdict(models: Sequence[Model], shortcut: str, size: float) -> list[str]:
+    """One paragraph per model, and one for what cannot be said.
+
+    `shortcut` is the attribute's name, `size` the number of test images behind an unbiased accuracy.
+    """
+    known = [(model, model.scores) for model in models if model.scores]
+    if not known:
+        return [_unknown(models)]
+    plain = [pair for pair in known if pair[0].method == "vanilla"]
+    if not plain:
+        return [
+            *(f"{_rates(model, scores, shortcut)}: {_lean(scores, shortcut)}." for model, scores in known),
+            "There is no vanilla model of the same data among these runs, so this report cannot say whether the "
+            "training helped.",
+        ]
+    base, base_scores = max(plain, key=lambda pair: pair[1].unbiased)  # the strongest one, so that no help is made up
+    return [
+        f"{_rates(base, base_scores, shortcut)}: {_lean(base_scores, shortcut)}.",
+        *(
+            f"{_rates(model, scores, shortcut)}. {_comparison(scores, base_scores, base.name, shortcut, size)}"
+            for model, scores in known
+            if model is not base
+        ),
+    ]
+
+
+def margin(first: float, second: float, size: float) -> float:
+    """How far two accuracies over `size` images must differ to count: two standard errors, and a point at least."""
+    return max(VISIBLE_GAIN, 2 * sqrt((first * (1 - first) + second * (1 - second)) / size))
+
+
+def _rates(model: Model, scores: Scores, shortcut: str) -> str:
+    seeds = f" (mean of {model.seeds} seeds)" if model.seeds > 1 else ""
+    return (
+        f"The {model.name} model{_labels(model, shortcut)} is right on {_share(scores.aligned)} of the test images "
+        f"where the {shortcut} goes with the class and on {_share(scores.conflicting)} where it does not{seeds}"
+    )
+
+
+def _lean(scores: Scores, shortcut: str) -> str:
+    if scores.gap <= VISIBLE_GAP:
+        return f"there is no sign that it leans on the {shortcut}"
+    if scores.conflicting < scores.aligned / 2:
+        return f"it reads the {shortcut}"
+    return f"it leans on the {shortcut}"
+
+
+def _comparison(scores: Scores, base: Scores, base_name: str, shortcut: str, size: float) -> str:
+    gain, enough = scores.unbiased - base.unbiased, margin(scores.unbiased, base.unbiased, size)
+    numbers = f"with every group counted alike it is right on {_share(scores.unbiased)}"
+    against = f"the {base_name} model on {_share(base.unbiased)}"
+    if gain < -enough:
+        return f"This did not help: {numbers}, {against}, so it is the worse of the two."
+    if gain <= enough:
+        return f"This is no clear help: {numbers}, {against}, a difference too small to count on."
+    if scores.conflicting <= base.conflicting:
+        return (
+            f"This is no help against the shortcut: {numbers}, {against}, but the gain is not where the {shortcut} "
+            "and the class disagree."
+        )
+    return f"This helps: {numbers}, {against}. {_remainder(scores, shortcut)}"
+
+
+def _remainder(scores: Scores, shortcut: str) -> str:
+    """What a model that is better still gets wrong."""
+    worst = f"in its worst group, one class with one {shortcut}, it is right on {_share(scores.worst_group)}"
+    if scores.gap > VISIBLE_GAP:
+        points = f"{100 * scores.gap:.1f}"
+        return f"It is not free of the {shortcut}: a gap of {points} points is left, and {worst}."
+    return f"Whether the {shortcut} goes with the class makes little difference to it; {worst}."
+
+
+def _labels(model: Model, shortcut: str) -> str:
+    """Which labels of the attribute a model with a bias model had."""
+    config = model.run.config
+    stage_one = config.get("bias_model")
+    if stage_one is None:
+        return ""
+    if any(part.get("train", {}).get("selection", "").startswith("oracle") for part in (config, stage_one)):
+        return f", whose checkpoint was chosen with {shortcut} labels,"
+    target = stage_one.get("target", "class")
+    if target == "class":
+        return f", which was trained without a single {shortcut} label,"
+    target = target.replace("_", " ")
+    if data_of(stage_one) == data_of(config):
+        return f", whose bias model had the {target} labels of the same images,"
+    return f", whose bias model learnt the {target} from labels of other data ({data_of(stage_one)}),"
+
+
+def _unknown(models: Sequence[Model]) -> str:
+    accuracies = ", ".join(f"{model.name} {_share(model.accuracy)}" for model in models)
+    return (
+        "The test images carry no label that tells which of them follow a shortcut and which do not. This report "
+        f"can therefore not say whether a model leans on one. Accuracy over all test images: {accuracies}."
+    )
+
+
+def _share(value: float) -> str:
+    """A percentage; only what is exactly all or nothing is written without a decimal."""
+    return f"{100 * value:.0f} %" if value in (0, 1) else f"{100 * value:.1f} %"

@@ -1,0 +1,157 @@
+"""The page: well formed, whole in itself, true to its runs, and safe with any name."""
+
+import ast
+import base64
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fairflac.report
+from fairflac.errors import UserError
+from fairflac.report.html import render, write
+from fairflac.runs import Run
+from report.hand_made import MakeRun, table
+
+VOID = {"meta", "link", "img", "source", "br"}
+
+
+class Page(HTMLParser):
+    """Collects elements and text, and insists that every element is closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words.split())
+
+
+@pytest.fixture
+def runs(make_run: MakeRun, bias_model: dict[str, Any]) -> list[Run]:
+    return [
+        make_run("vanilla", table(1.0, 0.2)),
+        make_run("vanilla", table(1.0, 1.0, attributes=()), run_id="fedcba9876", target="hue"),
+        make_run("flac", table(0.95, 0.75), bias_model=bias_model),
+    ]
+
+
+def test_page_needs_nothing_from_outside(runs: list[Run]) -> None:
+    text = render(runs, "A title")
+    page = Page(text)
+    assert "http://" not in text and "https://" not in text and not page.all("script")
+    addresses = [element.get(name) for _, element in page.elements for name in ("src", "srcset", "href")]
+    assert all(address.startswith("data:") for address in addresses if address)
+    drawings = re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", text)
+    assert len(drawings) == 2
+    for drawing in drawings:
+        assert all(link.startswith(b"#") for link in re.findall(rb'href="([^"]*)"', base64.b64decode(drawing)))
+
+
+def test_page_can_be_read_aloud(runs: list[Run]) -> None:
+    page = Page(render(runs, "A title"))
+    assert len(page.all("img")) == 2 and all(image["alt"] for image in page.all("img"))
+    assert page.all("html")[0]["lang"] == "en-GB" and len(page.all("h1")) == 1
+    assert len(page.all("caption")) == len(page.all("table")) == 2
+    assert all(cell["scope"] in ("row", "col") for cell in page.all("th"))
+    scrollable = [element for element in page.all("div") if element.get("class") == "scroll"]
+    assert all(element["tabindex"] == "0" and element["aria-label"] for element in scrollable)
+
+
+def test_page_tells_what_happened(runs: list[Run], tmp_path: Path) -> None:
+    page = Page(render(runs, "A title"))
+    for words in (
+        "A title",
+        "The hue is a shortcut: in 90 % of the training images it goes with the class (q = 0.9)",
+        "it reads the hue",
+        "This helps",
+        "Each model was trained once",
+        "vanilla 40.0 % 100.0 % 20.0 % 20.0 % 12.3",
+        "device cpu, Abacus, 2 cores, precision 32-true",
+        "toy/flac/0123456789-s0 result 0 7 last epoch 12.34 fedcba9876-s0 (hue: right on 87.5 %)",
+        "toy/vanilla/fedcba9876-s0 bias model (hue)",
+    ):
+        assert words in page.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert str(tmp_path) not in page.text
+
+
+def test_page_without_attribute_claims_nothing(make_run: MakeRun) -> None:
+    page = Page(render([make_run("vanilla", table(0.5, 0.5, attributes=()))], "A title"))
+    assert "not say whether a model leans" in page.text
+    assert "is a shortcut" not in page.text and "What the models look at" not in page.text
+
+
+def test_page_has_a_part_for_each_dataset(make_run: MakeRun) -> None:
+    runs = [
+        make_run("vanilla", table(1.0, 0.1)),
+        make_run("flac", table(1.0, 0.9), data_options={"q": 0.99}),
+    ]
+    page = Page(render(runs, "A title"))
+    assert len(page.all("h2")) == 4
+    assert "toy, q = 0.99" in page.text and "no vanilla model" in page.text and "This helps" not in page.text
+
+
+def test_page_without_pictures(runs: list[Run]) -> None:
+    for run in runs:
+        run.samples.unlink()
+    assert "What the models saw" not in Page(render(runs, "A title")).text
+
+
+def test_names_cannot_break_the_page(make_run: MakeRun) -> None:
+    bad = "<script>alert('x')</script>\"&"
+    run = make_run(f"m{bad}", table(1.0, 0.1, attributes=(bad.replace("/", ""),)), dataset=bad)
+    page = Page(render([run], bad))
+    assert not page.all("script") and "<script>alert('x')</script>" in page.text
+    assert all("onerror" not in image and image["alt"] for image in page.all("img"))
+
+
+def test_written_page_is_always_the_same(runs: list[Run], tmp_path: Path) -> None:
+    write(runs, tmp_path / "new" / "report.html")
+    once = (tmp_path / "new" / "report.html").read_text()
+    assert once == render(runs, "Does the model lean on a shortcut?")
+
+
+def test_nothing_to_report(runs: list[Run]) -> None:
+    with pytest.raises(UserError, match="nothing to report"):
+        render(runs[1:2], "A title")
+
+
+def imports(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_reports_know_nothing_of_training_or_windows() -> None:
+    allowed = {"errors", "files", "predictions", "report", "runs", "samples"}
+    for file in Path(fairflac.report.__path__[0]).glob("*.py"):
+        for name in imports(file):
+            package, *modules = name.split(".")
+            assert package != "torch" and "pyplot" not in modules
+            assert package != "fairflac" or modules[0] in allowed, f"{file.name} imports {name}"
