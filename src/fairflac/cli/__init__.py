@@ -1,0 +1,64 @@
+"""The command line: one file per command. Nothing here imports torch before a command runs."""
+
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from fairflac import __version__
+from fairflac.cli import data, demo, doctor, evaluate, train
+from fairflac.cli import list as list_command
+from fairflac.errors import Stopped, UserError, describe_os_error
+
+app = typer.Typer(
+    name="fairflac",
+    help="Train image classifiers that do not lean on a shortcut, without labels of that shortcut.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("demo")(demo.demo)
+app.command("list")(list_command.list_names)
+app.add_typer(data.app, name="data")
+app.command("train")(train.train_command)
+app.command("evaluate")(evaluate.evaluate_command)
+app.command("doctor")(doctor.doctor)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fairflac {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def _fail(message: str) -> NoReturn:
+    typer.secho(f"fairflac: {message}", fg="red", err=True)
+    sys.exit(2)
+
+
+def main() -> None:
+    """Run the program. A mistake of the user is one line and exit code 2, never a traceback."""
+    try:
+        sys.exit(app(prog_name="fairflac", standalone_mode=False))
+    except UserError as error:
+        _fail(str(error))
+    except Stopped as stopped:
+        typer.secho(f"fairflac: {stopped}", fg="yellow", err=True)
+        sys.exit(130)
+    except typer.TyperException as error:
+        if "Usage:" in error.format_message():  # called with no arguments: that is the help page
+            typer.echo(error.format_message())
+            sys.exit(0)
+        _fail(f"{error.format_message()} (see fairflac --help)")
+    except OSError as error:
+        _fail(describe_os_error(error))

@@ -1,0 +1,42 @@
+"""`fairflac data get|check NAME`."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fairflac.cli.options import Data
+
+app = typer.Typer(help="Obtain datasets and check them.", no_args_is_help=True, rich_markup_mode=None)
+Name = Annotated[str, typer.Argument(help="mnist, or a dataset (see fairflac list datasets).")]
+
+
+def _named(name: str) -> Any:
+    """A source of raw files or a dataset: both have `get` and `check`."""
+    from fairflac.data import DATASETS, SOURCES
+    from fairflac.errors import unknown
+
+    known: dict[str, Any] = {**SOURCES, **DATASETS}
+    if name not in known:
+        unknown("dataset", name, known)
+    return known[name]
+
+
+@app.command("get")
+def get(
+    name: Name,
+    data: Data,
+    source: Annotated[Path | None, typer.Option("--from", help="A folder that has the files already.")] = None,
+) -> None:
+    """Obtain NAME: from the folder you name, else from public sources; every file is proved by its checksum."""
+    fetch: Callable[..., None] = _named(name).get
+    fetch(data, source, typer.echo)
+
+
+@app.command("check")
+def check(name: Name, data: Data) -> None:
+    """Check that NAME is there and whole: counts, sizes, hashes."""
+    for line in _named(name).check(data):
+        typer.echo(line)
+    typer.secho(f"{name}: all is well", fg="green")

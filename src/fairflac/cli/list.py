@@ -1,0 +1,55 @@
+"""`fairflac list methods|datasets|nets|recipes`."""
+
+import inspect
+import json as json_format
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from fairflac.cli.options import Json
+
+
+class Kind(StrEnum):
+    methods = "methods"
+    datasets = "datasets"
+    nets = "nets"
+    recipes = "recipes"
+
+
+def list_names(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: Json = False) -> None:
+    """List what there is, with one line on each."""
+    entries = _entries(kind)
+    if json:
+        typer.echo(json_format.dumps(entries, indent=1))
+        return
+    width = max(map(len, entries))
+    for name, line in entries.items():
+        typer.echo(f"{name:<{width}}  {line}")
+
+
+def _entries(kind: Kind) -> dict[str, str]:
+    if kind is Kind.methods:
+        from fairflac.methods import METHODS
+
+        return {name: f"{_first_line(method)} [{_needs(method)}]" for name, method in METHODS.items()}
+    if kind is Kind.datasets:
+        from fairflac.data import DATASETS
+
+        return {name: _first_line(dataset) for name, dataset in DATASETS.items()}
+    if kind is Kind.nets:
+        from fairflac.nets import NETS
+
+        return {name: _first_line(net) for name, net in NETS.items()}
+    from fairflac.recipes import recipe_methods, recipe_names
+
+    return {name: ", ".join(recipe_methods(name)) for name in recipe_names()}
+
+
+def _first_line(thing: type) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+def _needs(method: type) -> str:
+    labels = "class and attribute labels" if getattr(method, "uses_bias_labels") else "class labels"  # noqa: B009
+    return labels + (" + bias model" if getattr(method, "needs_bias_model") else "")  # noqa: B009

@@ -1,0 +1,21 @@
+"""Options that several commands share, each written once."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def data_root() -> Path:
+    """Where datasets live unless the user says otherwise."""
+    return Path(os.environ.get("FAIRFLAC_DATA", Path.home() / ".cache" / "fairflac"))
+
+
+Runs = Annotated[Path, typer.Option("--runs", help="Folder of run directories.")]
+Data = Annotated[
+    Path, typer.Option("--data", help="Folder of datasets (also FAIRFLAC_DATA).", default_factory=data_root)
+]
+Set = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of colouring, initial weights and order.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

@@ -1,0 +1,40 @@
+"""`fairflac train DATASET METHOD`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairflac.cli.options import Data, Json, Runs, Seed, Set
+
+
+def train_command(
+    dataset: Annotated[str, typer.Argument(help="For example biased-mnist; see fairflac list datasets.")],
+    method: Annotated[str, typer.Argument(help="For example flac; see fairflac list methods.")],
+    data: Data,
+    runs: Runs = Path("runs"),
+    seed: Seed = 0,
+    changes: Set = [],  # noqa: B006 (typer copies it)
+    devices: Annotated[int, typer.Option("--devices", min=1, help="Processes or GPUs on this machine.")] = 1,
+    num_nodes: Annotated[int, typer.Option("--num-nodes", min=1, help="Machines.")] = 1,
+    precision: Annotated[str | None, typer.Option(help="auto, 32-true, bf16-mixed or 16-mixed.")] = None,
+    resume: Annotated[bool, typer.Option("--resume/--restart", help="Go on from the last checkpoint, or anew.")] = True,
+    json: Json = False,
+) -> None:
+    """Train METHOD on DATASET (and first its bias model, where it needs one), then evaluate on the test split.
+
+    A run that is done is not trained again; one that was stopped goes on where it was.
+    """
+    from fairflac.config import resolve
+    from fairflac.options import parse_assignments
+    from fairflac.report.tables import as_json, as_text, rows
+    from fairflac.train import Place, train
+
+    settings = parse_assignments(changes) | ({"precision": precision} if precision else {})
+    config = resolve(dataset, method, seed, settings)
+    run = train(config, Place(runs, data), resume=resume, devices=devices, num_nodes=num_nodes)
+    if run is None:
+        return  # another process reports
+    table = rows([run])
+    typer.echo(as_json(table) if json else as_text(table))
+    typer.echo(f"run: {run.path}", err=json)

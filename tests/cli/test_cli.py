@@ -1,0 +1,164 @@
+"""The program as a user meets it: what it prints, what it refuses, and with which exit code."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairflac import checkpoint
+from fairflac.cli import main
+from fairflac.files import write_text
+from fairflac.runs import Run, find_runs
+
+TINY = ["--set", "epochs=1", "--set", "channels=[2,2,2,2]", "--set", "kernel_size=3"]
+
+
+class Answer:
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def fairflac(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+    def call(*words: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["fairflac", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        return Answer(int(end.value.code or 0), captured.out, captured.err)
+
+    return call
+
+
+def refused(answer: Answer, *parts: str) -> None:
+    """One line on standard error, exit code 2, no traceback."""
+    assert answer.code == 2, answer.err
+    lines = [line for line in answer.err.splitlines() if line.startswith("fairflac:")]
+    assert len(lines) == 1 and "Traceback" not in answer.err, answer.err
+    for part in parts:
+        assert part in lines[0]
+
+
+def test_help_and_version_need_no_torch() -> None:
+    script = (
+        "import sys\nfrom fairflac.cli import main\n"
+        "try:\n    main()\nfinally:\n    print('torch' in sys.modules, file=sys.stderr)"
+    )
+    for words in (["--help"], ["--version"], ["train", "--help"], []):
+        answer = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=True)
+        assert answer.stderr.strip() == "False", words
+        assert "fairflac" in answer.stdout
+
+
+def test_list(fairflac) -> None:  # type: ignore[no-untyped-def]
+    assert "flac-b" in fairflac("list", "methods").out
+    assert set(json.loads(fairflac("list", "datasets", "--json").out)) == {"biased-mnist", "biased-digits"}
+    assert "simple-conv" in fairflac("list", "nets").out
+    assert "vanilla, flac, flac-b" in fairflac("list", "recipes").out
+    refused(fairflac("list", "things"), "things")
+
+
+def test_doctor(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    found = json.loads(fairflac("doctor", "--json", "--data", tmp_path, "--runs", tmp_path / "a" / "b").out)
+    assert found["torch"].startswith("2.") and "writable" in found["runs folder"]
+    assert "data get mnist" in found["mnist"] and found["one step of the demo"].endswith("ms")
+
+
+def test_train_evaluate_and_train_again(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    command = ["train", "biased-digits", "vanilla", "--runs", tmp_path, "--data", tmp_path, *TINY]
+    first = fairflac(*command)
+    assert first.code == 0 and "vanilla" in first.out
+    (run,) = find_runs(tmp_path)
+    files = {"config.toml", "env.json", "metrics.jsonl", "last.pt", "predictions.npz", "result.json", "done"}
+    assert files <= {path.name for path in run.path.iterdir()}
+    before = run.last.stat().st_mtime_ns
+    assert fairflac(*command).out == first.out  # done: shown again, not trained again
+    assert run.last.stat().st_mtime_ns == before
+    again = json.loads(fairflac("evaluate", run.path, "--data", tmp_path, "--json").out)
+    assert again["accuracy"] == run.result["test"]["accuracy"] and again["n"] == 1000
+    assert "unbiased" in fairflac("evaluate", run.path, "--data", tmp_path, "--split", "train").out
+    refused(fairflac("evaluate", run.path, "--data", tmp_path, "--split", "validation"), "no validation split")
+    fairflac(*command, "--restart")
+    assert run.done and run.last.stat().st_mtime_ns > before
+
+
+def test_demo_from_end_to_end(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    answer = fairflac("demo", "--runs", tmp_path, "--data", tmp_path, *TINY)
+    assert answer.code == 0, answer.err
+    page = (tmp_path / "report.html").read_text()
+    assert str(tmp_path / "report.html") in answer.out
+    for method in ("vanilla", "flac", "flac-b"):
+        assert method in answer.out
+        assert method in page.lower()
+    assert page.count("<img") >= 2 and "data:image/png;base64" in page
+    # vanilla serves as result and as FLAC-B's bias model: four trainings in all
+    assert len(find_runs(tmp_path)) == 4
+    flac = next(run for run in find_runs(tmp_path) if run.result["method"] == "flac")
+    assert set(flac.history[0]) >= {"pairs", "threshold", "spread", "mixed_rows", "singleton_rows"}
+    assert "colour" in flac.result["bias_model_agreement"]
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["biased-mnits", "flac"], ["biased-mnist"]),
+        (["biased-mnist", "flca"], ["did you mean 'flac'"]),
+        (["biased-digits", "flac", "--set", "alhpa=1"], ["did you mean 'alpha'"]),
+        (["biased-digits", "flac", "--set", "alpha"], ["key=value"]),
+        (["biased-digits", "flac", "--set", "q=1.2"], ["q = 1.2"]),
+        (["biased-digits", "flac", "--set", "q=0"], ["q = 0"]),
+        (["biased-digits", "flac", "--set", "alpha=-3"], ["alpha = -3"]),
+        (["biased-digits", "flac", "--set", "batch_size=1"], ["batch_size = 1"]),
+        (["biased-digits", "flac", "--precision", "fp8"], ["precision"]),
+        (["biased-digits", "vanilla", "--set", "selection=accuracy"], ["validation"]),
+        (["biased-digits", "vanilla", "--seed", "-1"], ["--seed"]),
+        (["biased-digits"], ["'method'"]),
+        (["biased-mnist", "vanilla"], ["fairflac data get mnist"]),
+    ],
+)
+def test_mistakes_cost_one_line(fairflac, tmp_path: Path, words: list[str], parts: list[str]) -> None:  # type: ignore[no-untyped-def]
+    refused(fairflac("train", *words, "--runs", tmp_path / "runs", "--data", tmp_path), *parts)
+
+
+def test_data_that_is_not_there_or_not_whole(fairflac, tmp_path: Path, mnist_folder: Path) -> None:  # type: ignore[no-untyped-def]
+    refused(fairflac("data", "check", "mnist", "--data", tmp_path), "fairflac data get mnist")
+    refused(fairflac("data", "get", "minst", "--data", tmp_path), "mnist")
+    assert fairflac("data", "get", "mnist", "--data", tmp_path, "--from", mnist_folder).code == 0
+    assert "606" in fairflac("data", "check", "biased-mnist", "--data", tmp_path).out
+    victim = next((tmp_path / "mnist").glob("train-images*"))
+    victim.write_bytes(victim.read_bytes()[:1_000_000])
+    refused(fairflac("data", "check", "mnist", "--data", tmp_path), "train-images")
+    refused(fairflac("train", "biased-mnist", "vanilla", "--runs", tmp_path, "--data", tmp_path), "train-images")
+
+
+def test_a_folder_that_cannot_be_written(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "file").write_text("in the way")
+    answer = fairflac("train", "biased-digits", "vanilla", "--runs", tmp_path / "file", "--data", tmp_path, *TINY)
+    refused(answer, "file", "choose another folder")
+
+
+def test_a_damaged_checkpoint_and_a_run_in_use(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    command = ["train", "biased-digits", "vanilla", "--runs", tmp_path, "--data", tmp_path, *TINY]
+    fairflac(*command)
+    (run,) = find_runs(tmp_path)
+    (run.path / "done").unlink()
+    weights = run.last.read_bytes()
+    run.last.write_bytes(weights[: len(weights) // 2])
+    refused(fairflac(*command), "last.pt", "damaged")
+    assert run.last.exists()  # nothing is thrown away on the user's behalf
+    checkpoint.save(run.last, {"method": {}})
+    refused(fairflac(*command), "does not belong to this run")
+    run.last.write_bytes(weights)
+    with Run(run.path).locked():
+        script = f"import sys; sys.argv = {['fairflac', *map(str, command)]!r}; from fairflac.cli import main; main()"
+        other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        refused(Answer(other.returncode, other.stdout, other.stderr), "in use by process")
+    assert fairflac(*command).code == 0
+
+
+def test_evaluate_refuses_what_is_no_run(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    refused(fairflac("evaluate", tmp_path, "--data", tmp_path), "not a run directory")
+    write_text(tmp_path / "config.toml", "nonsense = 1\n")
+    refused(fairflac("evaluate", tmp_path, "--data", tmp_path), "config.toml")
