@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairflac.errors import RunInUse, UserError
+from fairflac.errors import RunInUse, UserError, describe_os_error
 from fairflac.files import replacing, write_text
 from fairflac.predictions import Predictions
 from fairflac.runs import Run, find_runs
@@ -75,6 +75,18 @@ def test_files_are_whole_or_absent(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_is_said_with_the_file(tmp_path: Path) -> None:
+    def full() -> None:
+        with replacing(tmp_path / "last.pt") as stream, open("/dev/full", "wb", buffering=0) as disk:
+            disk.write(b"x")
+            stream.write(b"y")
+
+    with pytest.raises(OSError, match="No space") as caught:
+        full()
+    assert describe_os_error(caught.value).startswith(f"cannot use '{tmp_path / 'last.pt'}': the disk is full")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_leftovers_of_a_killed_process_are_swept_up(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.nn.functional as F
 from safetensors.torch import save_file
 
 from fairflac.errors import UserError
@@ -34,6 +35,14 @@ def test_a_one_pixel_kernel_sees_colour_only() -> None:
     x = torch.rand(1, 3, 8, 8)
     shuffled = x.flatten(2)[:, :, torch.randperm(64)].view_as(x)
     torch.testing.assert_close(net(x).logits, net(shuffled).logits)
+
+
+def test_strides_of_a_one_pixel_kernel_pick_pixels() -> None:
+    """As a strided convolution, whose channels-last form in torch 2.13 writes where it must not."""
+    net = SimpleConvNet(10, kernel_size=1, strides=(1, 2, 1, 2), channels=(4, 4, 8, 8))
+    pick, conv = net.blocks[1][0], net.blocks[1][1]
+    x = torch.rand(2, 4, 9, 9)
+    torch.testing.assert_close(conv(pick(x)), F.conv2d(x, conv.weight, conv.bias, stride=2))
 
 
 def test_resnet_has_torchvisions_names_and_size() -> None:

@@ -1,5 +1,6 @@
 """The command line: one file per command. Nothing here imports torch before a command runs."""
 
+import os
 import sys
 from typing import Annotated, NoReturn
 
@@ -41,9 +42,10 @@ def _root(
     pass
 
 
-def _fail(message: str) -> NoReturn:
-    typer.secho(f"fairflac: {message}", fg="red", err=True)
-    sys.exit(2)
+def _leave(message: str, colour: str = "red", code: int = 2) -> NoReturn:
+    if os.environ.get("LOCAL_RANK", "0") == "0":  # of several processes one speaks
+        typer.secho(f"fairflac: {message}", fg=colour, err=True)
+    sys.exit(code)
 
 
 def main() -> None:
@@ -51,14 +53,13 @@ def main() -> None:
     try:
         sys.exit(app(prog_name="fairflac", standalone_mode=False))
     except UserError as error:
-        _fail(str(error))
+        _leave(str(error))
     except Stopped as stopped:
-        typer.secho(f"fairflac: {stopped}", fg="yellow", err=True)
-        sys.exit(130)
+        _leave(str(stopped), "yellow", 130)
     except typer.TyperException as error:
         if "Usage:" in error.format_message():  # called with no arguments: that is the help page
             typer.echo(error.format_message())
             sys.exit(0)
-        _fail(f"{error.format_message()} (see fairflac --help)")
+        _leave(f"{error.format_message()} (see fairflac --help)")
     except OSError as error:
-        _fail(describe_os_error(error))
+        _leave(describe_os_error(error))
