@@ -137,15 +137,15 @@ class Training:
             self.run.write_history(state.history)
 
     def _maybe_save(self, stop: threading.Event) -> None:
-        due = time.monotonic() - self.saved > CHECKPOINT_SECONDS
-        wishes = torch.tensor([stop.is_set(), due], dtype=torch.float32, device=self.fabric.device)
+        stopping, due = stop.is_set(), time.monotonic() - self.saved > CHECKPOINT_SECONDS
         if self.fabric.world_size > 1:  # all processes stop and save at the same step
-            wishes = self.fabric.all_reduce(wishes, reduce_op="sum")  # type: ignore[assignment]
-        if not wishes.any():
+            wishes = gather(torch.tensor([[stopping, due]], device=self.fabric.device))
+            stopping, due = wishes.any(0).tolist()
+        if not (stopping or due):
             return
         self._tick()
         self._save(self.run.last)
-        if wishes[0]:
+        if stopping:
             raise Stopped(f"stopped in epoch {self.state.epoch + 1}; start it again to go on from here")
 
     def _tick(self) -> None:

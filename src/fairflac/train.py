@@ -127,6 +127,7 @@ class Batches:
 
     def __call__(self, index: Tensor) -> Batch:
         views = self.pixels(index, self.views)
+        index = index.to(self.y.device, non_blocking=True)
         labels = None if self.labels is None else self.labels[index]
         features = None if self.bias is None else self.bias(index, views[0])
         return Batch(views, self.y[index], index, labels, features)

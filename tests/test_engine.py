@@ -1,0 +1,111 @@
+"""Schedules, selection, failure and precision of the training loop."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from lightning_fabric import Fabric
+
+from fairflac import checkpoint, hardware
+from fairflac.errors import UserError
+from fairflac.evaluate import predictions
+from fairflac.metrics import accuracy
+from fairflac.optimise import Optimisation
+from toy import toy_config, toy_data, toy_method, toy_training
+
+
+@pytest.mark.parametrize(
+    ("schedule", "epochs", "expected"),
+    [
+        ("multistep", 80, {0: 1, 25: 1, 26: 0.1, 52: 0.1, 53: 0.01, 79: 0.01}),
+        ("multistep", 20, {5: 1, 6: 0.1, 12: 0.1, 13: 0.01}),
+        ("cosine", 10, {0: 1, 5: 0.5, 9: (1 + math.cos(0.9 * math.pi)) / 2}),
+        ("constant", 4, {0: 1, 3: 1}),
+    ],
+)
+def test_schedules(schedule: str, epochs: int, expected: dict[int, float], fabric: Fabric) -> None:
+    config = toy_config("vanilla", schedule=schedule, epochs=epochs, lr=1.0).train
+    optimisation = Optimisation(toy_method("vanilla"), config, fabric)
+    seen = []
+    for _ in range(epochs):
+        seen.append(optimisation.lr)
+        for optimiser in optimisation.optimisers.values():
+            optimiser.step()
+        optimisation.end_epoch()
+    for epoch, factor in expected.items():
+        assert seen[epoch] == pytest.approx(factor), epoch
+
+
+def test_clipping_bounds_the_gradient(fabric: Fabric) -> None:
+    method = toy_method("vanilla")
+    optimisation = Optimisation(method, toy_config("vanilla", clip_norm=0.5).train, fabric)
+    optimisation(sum((1000 * p.square().sum() for p in method.parameters()), torch.zeros(())))
+    norms = [p.grad.norm() for p in method.parameters() if p.grad is not None]
+    assert torch.stack(norms).norm() == pytest.approx(0.5, rel=1e-3)
+
+
+def test_a_loss_that_is_not_finite_keeps_the_checkpoint_before(fabric: Fabric, tmp_path: Path) -> None:
+    training = toy_training("vanilla", tmp_path, fabric, epochs=2)
+    end_epoch = training._end_epoch
+
+    def poison_after_the_first() -> None:
+        end_epoch()
+        with torch.no_grad():
+            training.method.net.get_parameter("fc.weight").fill_(math.nan)
+
+    training._end_epoch = poison_after_the_first  # type: ignore[method-assign]
+    with pytest.raises(UserError, match="loss became nan in epoch 2"):
+        training.fit("vanilla", silent=True)
+    kept = checkpoint.load(training.run.last)
+    assert kept["state"]["epoch"] == 1 and all(value.isfinite().all() for value in kept["method"].values())
+
+
+def test_selection_keeps_the_best_epoch_by_its_rule(fabric: Fabric, tmp_path: Path) -> None:
+    training = toy_training("vanilla", tmp_path, fabric, epochs=6, lr=0.3, selection="accuracy")
+    state = training.fit("vanilla", silent=True)
+    scores = [entry["validation"]["accuracy"] for entry in state.history]
+    assert state.best == max(scores)
+    best = checkpoint.load(training.run.best)
+    assert best["state"]["epoch"] == 1 + scores.index(max(scores))  # the first of equals
+    training.method.load_state_dict(best["method"])
+    assert accuracy(predictions(training.method, toy_data(), fabric)) == max(scores)
+
+
+def test_predictions_are_in_index_order(fabric: Fabric, monkeypatch: pytest.MonkeyPatch) -> None:
+    method, data = toy_method("vanilla"), toy_data(50)
+    whole = predictions(method, data, fabric)
+    monkeypatch.setattr("fairflac.evaluate.EVALUATION_BATCH", 7)
+    parts = predictions(method, data, fabric)
+    assert whole.index.tolist() == list(range(50))
+    assert (whole.prediction == parts.prediction).all()
+    assert whole.features == pytest.approx(parts.features, abs=1e-6)
+    assert (whole.aligned["shade"] == (data.y == data.bias["shade"])).all()
+    assert method.training  # as it was before
+
+
+@pytest.mark.parametrize(
+    ("device", "capabilities", "expected"),
+    [
+        ("cpu", {"avx512_bf16": True}, "bf16-mixed"),
+        ("cpu", {"amx_bf16": True}, "bf16-mixed"),
+        ("cpu", {"avx2": True, "avx512_f": True}, "32-true"),
+        ("mps", {}, "32-true"),
+    ],
+)
+def test_auto_precision_is_bf16_only_where_hardware_has_it(
+    device: str, capabilities: dict[str, bool], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    assert hardware.choose_precision("auto", device) == expected
+    assert hardware.choose_precision("16-mixed", device) == "16-mixed"
+
+
+def test_bf16_trains_and_keeps_the_pairs_in_fp32(tmp_path: Path) -> None:
+    from fairflac.engine import make_fabric
+
+    fabric = make_fabric("bf16-mixed")
+    training = toy_training("flac", tmp_path, fabric, epochs=2)
+    state = training.fit("flac", silent=True)
+    assert all(p.dtype == torch.float32 for p in training.method.parameters())
+    assert state.history[-1]["pairs"] > 0 and math.isfinite(state.history[-1]["loss"])
