@@ -1,0 +1,56 @@
+"""What the README shows is what happens: its commands are run (at a tiny scale) and its code is executed."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairflac.cli import main
+from fairflac.runs import find_runs
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+TINY = ["--set", "epochs=1", "--set", "channels=[2,2,2,2]", "--set", "kernel_size=3"]
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_is_short() -> None:
+    assert len(README.splitlines()) <= 150
+
+
+def test_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    for block in blocks("python"):
+        exec(compile(block, "README.md", "exec"), {})
+    assert "tensor(" in capsys.readouterr().out
+
+
+def test_commands_run(
+    tmp_path: Path, mnist_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [line for block in blocks("bash") for line in block.splitlines() if line.startswith("fairflac")]
+    assert len(lines) >= 8
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAIRFLAC_DATA", str(tmp_path / "data"))
+    for line in lines:
+        words = shlex.split(line)
+        if words[1] == "train":
+            # Settings given twice: the later one counts. MNIST at full size would take minutes even so.
+            words = [word.replace("biased-mnist", "biased-digits") for word in words] + TINY
+        if words[1:3] == ["data", "get"]:
+            words += ["--from", str(mnist_folder)]
+        if words[1] == "evaluate":
+            words[2] = next(str(run.path) for run in find_runs(tmp_path / "runs") if "flac/" in str(run.path))
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code, (line, capsys.readouterr().err)
+
+
+def test_every_make_target_it_names_exists() -> None:
+    makefile = (Path(__file__).parents[1] / "Makefile").read_text()
+    for target in re.findall(r"^make (\w+)", "\n".join(blocks("bash")), flags=re.MULTILINE):
+        assert f"\n{target}:" in makefile
