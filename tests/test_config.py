@@ -103,3 +103,25 @@ def test_assignments() -> None:
     for wrong in ("q", "=1"):
         with pytest.raises(UserError, match="key=value"):
             parse_assignments([wrong])
+
+
+@pytest.mark.parametrize("kind", ["vanilla", "early", "gce", "small"])
+def test_kinds_of_bias_models_need_no_attribute(kind: str) -> None:
+    stage = resolve("biased-digits", "flac-b", 5, {"bias_model.kind": kind}).stage_one()
+    assert stage is not None and stage.target == "class" and stage.seed == 5
+    assert {"early": stage.train.epochs == 1, "gce": stage.method == "gce", "small": True, "vanilla": True}[kind]
+    assert (stage.net_options["kernel_size"] == 1) == (kind == "small")
+    if kind == "vanilla":
+        assert stage == resolve("biased-digits", "vanilla", 5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"bias_model.kind": "erly"}, "did you mean 'early'"),
+        ({"bias_model.method": "flac"}, "method of the bias model"),
+    ],
+)
+def test_wrong_bias_models_are_named(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        resolve("biased-digits", "flac-b", 0, changes)

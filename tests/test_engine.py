@@ -49,10 +49,11 @@ def test_a_loss_that_is_not_finite_keeps_the_checkpoint_before(fabric: Fabric, t
     training = toy_training("vanilla", tmp_path, fabric, epochs=2)
     end_epoch = training._end_epoch
 
-    def poison_after_the_first() -> None:
-        end_epoch()
+    def poison_after_the_first() -> str | None:
+        advice = end_epoch()
         with torch.no_grad():
             training.method.net.get_parameter("fc.weight").fill_(math.nan)
+        return advice
 
     training._end_epoch = poison_after_the_first  # type: ignore[method-assign]
     with pytest.raises(UserError, match="loss became nan in epoch 2"):
@@ -109,3 +110,20 @@ def test_bf16_trains_and_keeps_the_pairs_in_fp32(tmp_path: Path) -> None:
     state = training.fit("flac", silent=True)
     assert all(p.dtype == torch.float32 for p in training.method.parameters())
     assert state.history[-1]["pairs"] > 0 and math.isfinite(state.history[-1]["loss"])
+
+
+def test_a_flac_that_does_nothing_says_so_once(
+    fabric: Fabric, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    training = toy_training("flac", tmp_path, fabric, epochs=3)
+    assert training.method.advice({"spread": 0.5, "pairs": 3.0}) is None
+    table = training.batch_of.bias.table  # type: ignore[attr-defined]
+    table.copy_(torch.ones_like(table))  # a bias model that sees no difference
+    training.fit("flac", silent=False)
+    said = capsys.readouterr().err
+    assert said.count("cannot tell attributes apart") == 1
+    table.copy_(torch.eye(2)[torch.from_numpy(toy_data().y)])  # one that sees the class
+    other = toy_training("flac", tmp_path / "other", fabric, epochs=2)
+    other.batch_of = training.batch_of
+    other.fit("flac", silent=False)
+    assert capsys.readouterr().err.count("FLAC did nothing") == 1

@@ -25,6 +25,13 @@ TASK = TaskSpec(
 )
 
 
+# Every method as it is, and variants whose step differs enough to be tested on their own.
+CASES: dict[str, tuple[str, dict[str, object]]] = {
+    **{name: (name, {}) for name in METHODS},
+    "flac with supcon": ("flac", {"task": "supcon"}),
+}
+
+
 class ToyNet(Network):
     """Without BatchNorm, whose statistics differ between one process and two."""
 
@@ -59,7 +66,8 @@ def toy_data(n: int = 96, conflicting: float = 0.25, seed: int = 0) -> BiasedDat
 
 def toy_method(name: str, seed: int = 0) -> Method:
     torch.manual_seed(seed)
-    method: Method = METHODS[name](ToyNet(TASK.num_classes), TASK)
+    kind, options = CASES[name]
+    method: Method = METHODS[kind](ToyNet(TASK.num_classes), TASK, **options)
     return method
 
 

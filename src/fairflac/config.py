@@ -13,7 +13,7 @@ from fairflac.errors import UserError, unknown
 from fairflac.methods import METHODS
 from fairflac.nets import NETS
 from fairflac.options import checked, options_of
-from fairflac.recipes import recipe_for
+from fairflac.recipes import bias_model_kind, recipe_for
 from fairflac.selection import RULES
 
 # Raised when old run directories can no longer be continued or compared.
@@ -100,7 +100,9 @@ def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any
     bias_model = None
     if METHODS[method].needs_bias_model:
         shared = _without(settings, models["method_options"]) | {"net": net, "target": target}
-        bias_model = _resolve_stage_one(dataset, shared, _overlay(recipe_stage_one, own_stage_one))
+        kind = own_stage_one.pop("kind", None)
+        base = recipe_stage_one if kind is None else bias_model_kind(dataset, kind)
+        bias_model = _resolve_stage_one(dataset, shared, _overlay(base, own_stage_one))
     elif own_stage_one:
         raise UserError(f"'{method}' has no bias model: remove the setting bias_model.{next(iter(own_stage_one))}")
     config = RunConfig(
@@ -112,13 +114,15 @@ def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any
 
 def _resolve_stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any]) -> RunConfig:
     """Stage 1 is a vanilla run with the settings of its run, but for what the recipe or the user says of it."""
-    other = own.pop("dataset", dataset)
+    other, method = own.pop("dataset", dataset), own.pop("method", "vanilla")
     if other not in DATASETS:
         unknown("dataset of the bias model", other, DATASETS)
+    if method not in METHODS or METHODS[method].needs_bias_model:
+        unknown("method of the bias model", method, (n for n, m in METHODS.items() if not m.needs_bias_model))
     if other != dataset:  # the data options of one dataset mean nothing to another
         shared = _without(shared, options_of(DATASETS[dataset]))
     seed = own.pop("seed", "run")
-    return _resolve(other, "vanilla", None if seed == "run" else int(seed), _overlay(shared, own))
+    return _resolve(other, method, None if seed == "run" else int(seed), _overlay(shared, own))
 
 
 def _sections(settings: dict[str, Any], models: dict[str, type[BaseModel]], where: str) -> dict[str, Any]:

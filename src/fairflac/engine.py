@@ -77,6 +77,7 @@ class Training:
         self.optimisation = Optimisation(method, config.train, fabric)
         self.rule = RULES[config.train.selection]
         self.state = State()
+        self.said: set[str] = set()
 
     def fit(self, label: str, silent: bool = False) -> State:
         """Train to the end; raises Stopped after a signal, with everything saved."""
@@ -94,7 +95,10 @@ class Training:
                     self._step(index)
                     bar.advance()
                     self._maybe_save(stop)
-                self._end_epoch()
+                advice = self._end_epoch()
+                if advice is not None and advice not in self.said:  # once is enough
+                    self.said.add(advice)
+                    bar.say(f"{label}: {advice}")
         return state
 
     def _batches(self, epoch: int) -> Tensor:
@@ -110,7 +114,8 @@ class Training:
         self.state.sums = {name: value + sums.get(name, 0) for name, value in logs.items()}
         self.state.step += 1
 
-    def _end_epoch(self) -> None:
+    def _end_epoch(self) -> str | None:
+        """Mean logs, validation, checkpoints; returns what the method advises."""
         state, fabric = self.state, self.fabric
         means = {name: float(fabric.all_reduce(total / state.step)) for name, total in state.sums.items()}  # type: ignore[arg-type]
         for name, value in means.items():
@@ -135,6 +140,7 @@ class Training:
         self._save(self.run.last)
         if fabric.is_global_zero:
             self.run.write_history(state.history)
+        return self.method.advice(means)
 
     def _maybe_save(self, stop: threading.Event) -> None:
         stopping, due = stop.is_set(), time.monotonic() - self.saved > CHECKPOINT_SECONDS
@@ -158,7 +164,7 @@ class Training:
         if self.fabric.is_global_zero:
             content = {
                 "config": self.config.model_dump(mode="json"),
-                "task": self.method.task.to_dict(),
+                "task": self.method.spec.to_dict(),
                 "method": self.method.state_dict(),
                 "optimisation": self.optimisation.state_dict(),
                 "state": asdict(self.state),

@@ -20,12 +20,18 @@ class Meter(Protocol):
     def note(self, text: str) -> None:
         """What to show beside the bar, for example the epoch."""
 
+    def say(self, text: str) -> None:
+        """A line of its own, above the bar."""
+
 
 class _Silent:
     def advance(self, steps: int = 1) -> None:
         pass
 
     def note(self, text: str) -> None:
+        pass
+
+    def say(self, text: str) -> None:
         pass
 
 
@@ -39,6 +45,9 @@ class _Bar:
 
     def note(self, text: str) -> None:
         self.progress.update(self.task, note=text)
+
+    def say(self, text: str) -> None:
+        self.progress.console.print(text, style="yellow", markup=False, highlight=False)
 
 
 class _Lines:
@@ -60,6 +69,9 @@ class _Lines:
 
     def note(self, text: str) -> None:
         self.text = text
+
+    def say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager

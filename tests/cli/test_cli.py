@@ -56,7 +56,7 @@ def test_list(fairflac) -> None:  # type: ignore[no-untyped-def]
     assert "flac-b" in fairflac("list", "methods").out
     assert set(json.loads(fairflac("list", "datasets", "--json").out)) == {"biased-mnist", "biased-digits"}
     assert "simple-conv" in fairflac("list", "nets").out
-    assert "vanilla, flac, flac-b" in fairflac("list", "recipes").out
+    assert "vanilla, gce, flac, flac-b" in fairflac("list", "recipes").out
     refused(fairflac("list", "things"), "things")
 
 

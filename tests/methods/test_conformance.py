@@ -18,9 +18,10 @@ from fairflac.optimise import Optimisation
 from fairflac.options import options_of
 from fairflac.recipes import recipe_methods, recipe_names
 from fairflac.types import BiasLabelsHidden, BiasModelMissing
-from toy import TASK, ToyNet, toy_batches, toy_config, toy_data, toy_method, toy_training
+from toy import CASES, TASK, ToyNet, toy_batches, toy_config, toy_data, toy_method, toy_training
 
 each_method = pytest.mark.parametrize("name", METHODS)
+each_case = pytest.mark.parametrize("name", CASES)
 
 
 @each_method
@@ -34,7 +35,7 @@ def test_is_described(name: str) -> None:
     assert all(not field.is_required() for field in options_of(method).model_fields.values())
 
 
-@each_method
+@each_case
 def test_step_moves_its_groups_and_nothing_else(name: str, fabric: Fabric, tmp_path: Path) -> None:
     training = toy_training(name, tmp_path, fabric)
     method = training.method
@@ -48,7 +49,7 @@ def test_step_moves_its_groups_and_nothing_else(name: str, fabric: Fabric, tmp_p
         assert moved == (id(parameter) in trained), key
 
 
-@each_method
+@each_case
 def test_minimise_touches_only_the_named_group(name: str, fabric: Fabric) -> None:
     method = toy_method(name)
     optimisation = Optimisation(method, toy_config(name).train, fabric)
@@ -59,7 +60,7 @@ def test_minimise_touches_only_the_named_group(name: str, fabric: Fabric) -> Non
     assert all((p.grad is not None) == (id(p) in inside) for p in method.parameters())
 
 
-@each_method
+@each_case
 def test_predict_is_deterministic_and_needs_no_bias(name: str) -> None:
     method = toy_method(name).eval()
     x = torch.rand(5, 3, 6, 6)
@@ -68,7 +69,7 @@ def test_predict_is_deterministic_and_needs_no_bias(name: str) -> None:
     assert torch.equal(first, second)
 
 
-@each_method
+@each_case
 def test_undeclared_labels_are_out_of_reach(name: str, fabric: Fabric) -> None:
     method = toy_method(name)
     batch = toy_batches(method, toy_data(), fabric)(torch.arange(4))
@@ -83,7 +84,7 @@ def test_undeclared_labels_are_out_of_reach(name: str, fabric: Fabric) -> None:
     assert len(batch.views) == method.num_views
 
 
-@each_method
+@each_case
 def test_state_dict_round_trip(name: str, fabric: Fabric, tmp_path: Path) -> None:
     training = toy_training(name, tmp_path, fabric, epochs=1)
     training.fit(name, silent=True)
@@ -93,7 +94,7 @@ def test_state_dict_round_trip(name: str, fabric: Fabric, tmp_path: Path) -> Non
     assert torch.equal(copy.eval().predict(x), training.method.eval().predict(x))
 
 
-@each_method
+@each_case
 def test_resume_is_bit_exact(name: str, fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = toy_training(name, tmp_path / "whole", fabric)
     whole.fit(name, silent=True)
@@ -131,18 +132,18 @@ def two_process_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
     script = Path(__file__).with_name("two_processes.py")
-    tests = str(script.parents[1])
+    places = [str(script.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     workers = []
     for rank in range(2):
         place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "GROUP_RANK": 0}
         meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": "test"}
-        env = {**os.environ, **{k: str(v) for k, v in place.items()}, **meeting, "PYTHONPATH": tests}
+        env = {**os.environ, **{k: str(v) for k, v in place.items()}, **meeting, "PYTHONPATH": os.pathsep.join(places)}
         workers.append(subprocess.Popen([sys.executable, str(script), str(folder)], env=env))
     assert [worker.wait(timeout=240) for worker in workers] == [0, 0]
     return folder
 
 
-@each_method
+@each_case
 def test_two_processes_equal_one(name: str, fabric: Fabric, tmp_path: Path, two_process_weights: Path) -> None:
     alone = toy_training(name, tmp_path, fabric)
     alone.fit(name, silent=True)

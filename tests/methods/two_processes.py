@@ -7,14 +7,13 @@ from pathlib import Path
 import torch
 
 from fairflac.engine import make_fabric
-from fairflac.methods import METHODS
-from toy import toy_training
+from toy import CASES, toy_training
 
 if __name__ == "__main__":
     warnings.simplefilter("error")
     folder = Path(sys.argv[1])
     fabric = make_fabric("32-true", devices=2)
-    for name in METHODS:
+    for name in CASES:
         training = toy_training(name, folder / name, fabric)
         training.fit(name, silent=True)
         if fabric.is_global_zero:

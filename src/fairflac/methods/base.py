@@ -13,21 +13,21 @@ from fairflac.types import Batch, Minimise, Network, Output, TaskSpec
 class Method(nn.Module, ABC):
     """A way to train a classifier. Every method is a direct, final child of this class.
 
-    Hyper-parameters are keyword arguments of `__init__` after (net, task), with the paper's defaults; values that
+    Hyper-parameters are keyword arguments of `__init__` after (net, spec), with the paper's defaults; values that
     belong to a dataset live in its recipe.
     """
 
     name: ClassVar[str]  # the word in the command line, recipes, run directories and tables
     uses_bias_labels: ClassVar[bool] = False  # if False, reading batch.bias raises BiasLabelsHidden
     needs_bias_model: ClassVar[bool] = False  # if True, a stage-1 run provides batch.bias_features
-    num_views: ClassVar[int] = 1  # augmented views per image
+    num_views: int = 1  # augmented views per image; a method may choose by its hyper-parameters
 
     net: Network
 
-    def __init__(self, net: Network, task: TaskSpec) -> None:
+    def __init__(self, net: Network, spec: TaskSpec) -> None:
         super().__init__()
         self.net = net
-        self.task = task
+        self.spec = spec
 
     @abstractmethod
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
@@ -36,6 +36,10 @@ class Method(nn.Module, ABC):
     def predict(self, x: Tensor) -> Tensor:
         """(B, C) logits. Needs no bias."""
         return self.net(x).logits
+
+    def advice(self, means: Mapping[str, float]) -> str | None:
+        """What a user should hear after an epoch with these mean logs, if anything."""
+        return None
 
     def parameter_groups(self) -> Mapping[str, Iterable[nn.Parameter]]:
         """One optimiser for each entry."""

@@ -1,45 +1,86 @@
 """FLAC and FLAC-B: match similarities of the model to dissimilarities of a bias model, on conflicting pairs."""
 
 from abc import ABC
-from typing import Annotated, ClassVar, final
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, final
 
+import torch
 import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
 from fairflac.losses.flac import FLACLoss
+from fairflac.losses.flac.divergences import Divergence
+from fairflac.losses.flac.kernels import Kernel
+from fairflac.losses.flac.pairs import Pairs
 from fairflac.losses.gather import gather
+from fairflac.losses.supcon import supcon_loss
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
+VISIBLE_SPREAD = 0.1  # of similarities; less means distances below 0.02 between all unit-length features
+CE_BESIDE_SUPCON = 0.01  # as in bias-contrastive learning, whose contrastive recipe is the nearest public one
+
 
 class PairMatching(Method, ABC):
-    """L = ce_weight * CE + alpha * L_FLAC (Eq. 7). The two final classes below differ in their bias model only."""
+    """L = L_task + alpha * L_FLAC (Eq. 7), with L_task = ce_weight * CE, or SupCon + ce_weight * CE over two views.
+
+    The two final classes below differ in their bias model only. `kernel`, `divergence` and `pairs` are the paper's
+    ablations.
+    """
 
     needs_bias_model: ClassVar[bool] = True
 
     def __init__(
         self,
         net: Network,
-        task: TaskSpec,
+        spec: TaskSpec,
         *,
         alpha: Annotated[float, Field(ge=0)] = 1000.0,  # the released code's default; the paper tunes it per dataset
-        ce_weight: Annotated[float, Field(ge=0)] = 1.0,
+        task: Literal["ce", "supcon"] = "ce",
+        ce_weight: Annotated[float, Field(ge=0)] | None = None,  # None: 1 alone, 0.01 beside SupCon
         exponent: Annotated[float, Field(gt=0, le=2)] = 0.5,  # of the distance in the kernel
+        kernel: Kernel = "student-t",
+        divergence: Divergence = "jeffreys",
+        pairs: Pairs = "conflicting",
     ) -> None:
-        super().__init__(net, task)
+        super().__init__(net, spec)
         self.alpha = alpha
-        self.ce_weight = ce_weight
-        self.flac = FLACLoss(exponent=exponent)
+        self.supcon = task == "supcon"
+        self.num_views = 2 if self.supcon else 1
+        self.ce_weight = (CE_BESIDE_SUPCON if self.supcon else 1.0) if ce_weight is None else ce_weight
+        self.flac = FLACLoss(exponent=exponent, kernel=kernel, divergence=divergence, pairs=pairs)
 
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
-        output = self.net(batch.x)
-        ce = F.cross_entropy(output.logits, batch.y)
+        views = len(batch.views)
+        output = self.net(torch.cat(batch.views))  # (views · B, …)
+        y = batch.y.repeat(views)
+        ce = F.cross_entropy(output.logits, y)
         # Pairs are formed over the batch of all processes.
-        flac = self.flac(gather(batch.bias_features), gather(output.features), gather(batch.y))
+        features, all_y = gather(output.features), gather(y)
+        flac = self.flac(gather(batch.bias_features.repeat(views, 1)), features, all_y)
+        terms = {"ce": ce, "flac": flac}
         loss = self.ce_weight * ce + self.alpha * flac
+        if self.supcon:
+            terms["supcon"] = supcon_loss(features, all_y)
+            loss = loss + terms["supcon"]
         minimise(loss)
-        return {"loss": loss.detach(), "ce": ce.detach(), "flac": flac.detach(), **self.flac.stats}
+        return {"loss": loss.detach(), **{name: term.detach() for name, term in terms.items()}, **self.flac.stats}
+
+    def advice(self, means: Mapping[str, float]) -> str | None:
+        """A FLAC that silently does nothing is its worst failure."""
+        if means["spread"] < VISIBLE_SPREAD:
+            return (
+                "the bias model's features are nearly the same for all images, so it cannot tell attributes apart: "
+                "train it longer, or choose another (--set bias_model.kind=…)"
+            )
+        if means["pairs"] == 0:
+            return (
+                "no batch of this epoch had a pair that carries the bias, so FLAC did nothing: class and attribute "
+                "always go together in a batch (raise batch_size), or the bias model sees the class instead of the "
+                "attribute (--set bias_model.kind=…)"
+            )
+        return None
 
 
 @final
@@ -51,7 +92,9 @@ class FLAC(PairMatching):
     Paper: Sarridis et al., FLAC: Fairness-Aware Representation Learning by Suppressing Attribute-Class Associations,
     IEEE TPAMI 2024, Eq. 1-7.
     Deviations: the dialect of the loss that the published alphas belong to (square-root distance in the kernel, mean
-    over S, unit-norm features), see `FLACLoss`; the literal text is `FLACLoss.paper()`.
+    over S, unit-norm features), see `FLACLoss`; the literal text is `FLACLoss.paper()`. The paper gives no details of
+    its contrastive variant (Con.): here temperature 0.07, two views, no projection head, SupCon + 0.01 CE + alpha FLAC,
+    every term over both views. Con.* is the same with `augment = "rotate-jitter"`.
     """
 
     name: ClassVar[str] = "flac"

@@ -4,12 +4,15 @@
 [NAME]                   what method NAME changes
 [[NAME.when]]            `if.KEY = VALUE`: only where these settings have these values
 [NAME.bias_model]        how its stage 1 differs from a vanilla run with the same settings
+[bias_models.KIND]       other stages 1 that need no attribute labels, for `--set bias_model.kind=KIND`
 """
 
 import tomllib
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from fairflac.errors import unknown
 
 
 @cache
@@ -24,7 +27,15 @@ def recipe_names() -> list[str]:
 
 def recipe_methods(dataset: str) -> list[str]:
     """The methods that a dataset's recipe speaks of."""
-    return [name for name in _load(dataset) if name != "all"]
+    return [name for name in _load(dataset) if name not in ("all", "bias_models")]
+
+
+def bias_model_kind(dataset: str, kind: str) -> dict[str, Any]:
+    """Settings of a named kind of bias model."""
+    kinds = _load(dataset).get("bias_models", {}) if dataset in recipe_names() else {}
+    if kind not in kinds:
+        unknown(f"kind of bias model for {dataset}", kind, kinds)
+    return dict(kinds[kind])
 
 
 def recipe_for(dataset: str, method: str, changes: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,55 @@
+"""FLAC's step against its parts computed one by one."""
+
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from lightning_fabric import Fabric
+
+from fairflac.losses import FLACLoss
+from fairflac.losses.supcon import supcon_loss
+from fairflac.methods.flac import FLAC, FLACB
+from fairflac.types import Batch
+from toy import TASK, ToyNet, toy_batches, toy_data
+
+
+def batch_of(method: FLAC | FLACB, fabric: Fabric) -> Batch:
+    return toy_batches(method, toy_data(), fabric)(torch.arange(32))
+
+
+@pytest.mark.parametrize("kind", [FLAC, FLACB])
+def test_cross_entropy_and_flac(kind: type[FLAC] | type[FLACB], fabric: Fabric) -> None:
+    method = kind(ToyNet(2), TASK, alpha=7.0, ce_weight=0.3, exponent=1.0)
+    batch, seen = batch_of(method, fabric), []
+    logs = method.step(batch, lambda loss, *groups: seen.append(loss))
+    output = method.net(batch.x)
+    flac = FLACLoss(exponent=1.0)(batch.bias_features, output.features, batch.y)
+    torch.testing.assert_close(seen[0], 0.3 * F.cross_entropy(output.logits, batch.y) + 7 * flac)
+    torch.testing.assert_close(logs["flac"], flac.detach())
+    assert flac > 0 and logs["pairs"] > 0
+
+
+def test_supcon_sees_two_views(fabric: Fabric) -> None:
+    method = FLAC(ToyNet(2), TASK, alpha=7.0, task="supcon")
+    plain = batch_of(method, fabric)
+    assert len(plain.views) == 2
+    torch.manual_seed(0)
+    views = (plain.views[0], plain.views[1] + 0.1 * torch.randn_like(plain.views[1]))
+    batch, seen = Batch(views, plain.y, plain.index, None, plain.bias_features), []
+    method.step(batch, lambda loss, *groups: seen.append(loss))
+    first, second = (method.net(view) for view in views)
+    features, y = torch.cat([first.features, second.features]), torch.cat([batch.y, batch.y])
+    bias = torch.cat([batch.bias_features, batch.bias_features])
+    ce = F.cross_entropy(torch.cat([first.logits, second.logits]), y)
+    expected = supcon_loss(features, y) + 0.01 * ce + 7 * FLACLoss()(bias, features, y)
+    torch.testing.assert_close(seen[0], expected)
+
+
+def test_ablations_reach_the_loss(fabric: Fabric, tmp_path: Path) -> None:
+    values = set()
+    for options in ({}, {"kernel": "rbf"}, {"divergence": "kl"}, {"pairs": "all"}, {"pairs": "same-target"}):
+        torch.manual_seed(0)
+        method = FLAC(ToyNet(2), TASK, **options)  # type: ignore[arg-type]
+        values.add(float(method.step(batch_of(method, fabric), lambda loss, *groups: None)["flac"]))
+    assert len(values) == 5
