@@ -13,7 +13,8 @@ def supcon_loss(features: Tensor, y: Tensor, *, temperature: float = 0.07, weigh
         L_i = - Σ_p w_ip (s_ip - log Σ_{j ≠ i} exp s_ij) / Σ_p w_ip
 
     over its positives p, the other samples of its class; w is 1, or `weights` (N, N) where given. An anchor without
-    positives (or with none of any weight) contributes 0. The mean is over all N anchors. Computed in fp32 under autocast.
+    positives (or with none of any weight) contributes 0. The mean is over all N anchors. Under autocast it is computed
+    in fp32.
     """
     with torch.autocast(features.device.type, enabled=False):
         z = F.normalize(features if features.dtype == torch.float64 else features.float(), dim=1)
