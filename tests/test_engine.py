@@ -22,6 +22,8 @@ from toy import toy_config, toy_data, toy_method, toy_training
         ("multistep", 20, {5: 1, 6: 0.1, 12: 0.1, 13: 0.01}),
         ("cosine", 10, {0: 1, 5: 0.5, 9: (1 + math.cos(0.9 * math.pi)) / 2}),
         ("constant", 4, {0: 1, 3: 1}),
+        ("multistep", 1, {0: 1}),
+        ("multistep", 2, {0: 1, 1: 0.1}),
     ],
 )
 def test_schedules(schedule: str, epochs: int, expected: dict[int, float], fabric: Fabric) -> None:
@@ -99,7 +101,7 @@ def test_auto_precision_is_bf16_only_where_hardware_has_it(
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
     assert hardware.choose_precision("auto", device) == expected
-    assert hardware.choose_precision("16-mixed", device) == "16-mixed"
+    assert hardware.choose_precision("32-true", device) == "32-true"
 
 
 def test_bf16_trains_and_keeps_the_pairs_in_fp32(tmp_path: Path) -> None:

@@ -40,7 +40,9 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         _ = Run(tmp_path).result
     with pytest.raises(UserError, match="has this run finished"):
         _ = Run(tmp_path).predictions
-    (tmp_path / "predictions.npz").write_bytes(b"PK noise")
+    table().save(tmp_path / "predictions.npz")
+    whole = (tmp_path / "predictions.npz").read_bytes()
+    (tmp_path / "predictions.npz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UserError, match="damaged"):
         _ = Run(tmp_path).predictions
 

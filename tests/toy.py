@@ -33,17 +33,18 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
 
 
 class ToyNet(Network):
-    """Without BatchNorm, whose statistics differ between one process and two."""
+    """With a convolution, for its channels-last memory; without BatchNorm, whose statistics are per process."""
 
     feature_dim = 8
 
     def __init__(self, num_classes: int) -> None:
         super().__init__()
-        self.hidden = nn.Linear(108, 8)
+        self.conv = nn.Conv2d(3, 4, 3)
+        self.hidden = nn.Linear(64, 8)
         self.fc = nn.Linear(8, num_classes)
 
     def forward(self, x: Tensor) -> Output:
-        features = torch.tanh(self.hidden(x.flatten(1)))
+        features = torch.tanh(self.hidden(torch.relu(self.conv(x)).flatten(1)))
         return Output(self.fc(features), features)
 
 
@@ -67,7 +68,7 @@ def toy_data(n: int = 96, conflicting: float = 0.25, seed: int = 0) -> BiasedDat
 def toy_method(name: str, seed: int = 0) -> Method:
     torch.manual_seed(seed)
     kind, options = CASES[name]
-    method: Method = METHODS[kind](ToyNet(TASK.num_classes), TASK, **options)
+    method: Method = METHODS[kind](ToyNet(TASK.num_classes).to(memory_format=torch.channels_last), TASK, **options)
     return method
 
 

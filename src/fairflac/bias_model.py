@@ -43,14 +43,16 @@ def bias_source(config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run
         if fabric.is_global_zero:
             _store_features(run, bias_run, model, data, fabric)
         fabric.barrier()
-        table = torch.from_numpy(np.load(run.bias_features)).to(fabric.device)
+        features = _read_features(run)
+        assert features is not None
+        table = torch.from_numpy(features).to(fabric.device)
     return BiasSource(Frozen(model.net), table, _stored(run).get("agreement", {}))
 
 
 def _store_features(run: Run, bias_run: Run, model: Method, data: BiasedDataset, fabric: Fabric) -> None:
     """Compute features of the training set in index order, unless they are there for these weights and these data."""
     checksum = _checksum(model, data)
-    if run.bias_features.exists() and _stored(run).get("checksum") == checksum:
+    if _stored(run).get("checksum") == checksum and _read_features(run) is not None:
         return
     logits, features = infer(model, data, fabric, torch.arange(len(data)))
     with replacing(run.bias_features) as stream:
@@ -83,6 +85,17 @@ def _record(run: Run) -> Path:
 
 
 def _stored(run: Run) -> dict[str, Any]:
-    record = _record(run)
-    content: dict[str, Any] = json.loads(record.read_text()) if record.exists() else {}
+    try:
+        content: dict[str, Any] = json.loads(_record(run).read_text())
+    except (OSError, ValueError):
+        return {}
     return content
+
+
+def _read_features(run: Run) -> np.ndarray | None:
+    """None when they are not there or damaged, which costs nothing but computing them again."""
+    try:
+        features: np.ndarray = np.load(run.bias_features)
+    except (OSError, ValueError, EOFError):
+        return None
+    return features

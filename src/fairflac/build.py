@@ -13,6 +13,7 @@ from fairflac.errors import UserError
 from fairflac.methods import METHODS
 from fairflac.methods.base import Method
 from fairflac.nets import NETS
+from fairflac.options import options_of
 from fairflac.runs import Run
 from fairflac.types import TaskSpec
 
@@ -21,7 +22,7 @@ def load_split(config: RunConfig, root: Path, split: Split) -> BiasedDataset | N
     """One split of the run's dataset, with the run's target as class."""
     dataset: Any = DATASETS[config.dataset]
     loaded: BiasedDataset | None = dataset(config.seed, **config.data_options).load(root, split)
-    return loaded.with_target(config.target) if loaded else None
+    return None if loaded is None else loaded.with_target(config.target)
 
 
 def build_method(config: RunConfig, task: TaskSpec) -> Method:
@@ -34,16 +35,29 @@ def build_method(config: RunConfig, task: TaskSpec) -> Method:
 
 
 def load_config(run: Run) -> RunConfig:
+    """The config of a run, checked as if it had just been given."""
     try:
-        return RunConfig.model_validate(run.config)
-    except ValueError as error:  # of TOML or of pydantic
+        config = RunConfig.model_validate(run.config)
+        if config.seed is None:
+            raise ValueError("a run has a seed")
+        options_of(DATASETS[config.dataset])(**config.data_options)
+        options_of(NETS[config.net])(**config.net_options)
+        options_of(METHODS[config.method])(**config.method_options)
+        if config.target != "class":
+            DATASETS[config.dataset].task.attributes[config.target]
+    except (ValueError, KeyError) as error:
         raise UserError(f"'{run.path / 'config.toml'}' is not the config of a run of this version") from error
+    return config
 
 
 def load_method(run: Run) -> Method:
     """The trained model of a run, as its selection rule chose it."""
     config = load_config(run)
     content = checkpoint.load(run.last if config.train.selection == "last" else run.best)
-    method = build_method(config, TaskSpec.from_dict(content["task"]))
-    method.load_state_dict(content["method"])
+    own = {key: value for key, value in config.net_options.items() if key != "weights"}  # the checkpoint has them all
+    try:
+        method = build_method(config.model_copy(update={"net_options": own}), TaskSpec.from_dict(content["task"]))
+        method.load_state_dict(content["method"])
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise UserError(f"the checkpoint and config.toml in '{run.path}' do not belong together") from error
     return method.eval()

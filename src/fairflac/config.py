@@ -18,6 +18,7 @@ from fairflac.selection import RULES
 
 # Raised when old run directories can no longer be continued or compared.
 FORMAT = 1
+MAX_SEED = 2**32 - 1
 
 Schedule = Literal["multistep", "cosine", "constant"]
 Precision = Literal["auto", "32-true", "bf16-mixed", "16-mixed"]
@@ -48,7 +49,7 @@ class RunConfig(BaseModel):
     dataset: str
     method: str
     net: str
-    seed: Annotated[int, Field(ge=0)] | None = None  # None only in a stage 1 that follows the seed of its run
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None  # None: a stage 1 that follows its run's
     target: str = "class"  # or the attribute that a bias model predicts
     data_options: dict[str, Any] = {}
     net_options: dict[str, Any] = {}
@@ -85,11 +86,12 @@ def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any
     own, own_stage_one = _split_stage_one(changes)
     recipe, recipe_stage_one = _split_stage_one(recipe_for(dataset, method, own))
     settings = _overlay(recipe, own)
-    net, target = settings.pop("net", None), settings.pop("target", "class")
+    net, target = settings.pop("net", None), str(settings.pop("target", "class"))
     if net is None:
         raise UserError(f"the recipes of '{dataset}' name no network: give one with --set net=NAME")
+    net = str(net)
     if net not in NETS:
-        unknown("net", str(net), NETS)
+        unknown("net", net, NETS)
     models: dict[str, type[BaseModel]] = {
         "data_options": options_of(DATASETS[dataset]),
         "net_options": options_of(NETS[net]),
@@ -101,7 +103,7 @@ def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any
     if METHODS[method].needs_bias_model:
         shared = _without(settings, models["method_options"]) | {"net": net, "target": target}
         kind = own_stage_one.pop("kind", None)
-        base = recipe_stage_one if kind is None else bias_model_kind(dataset, kind)
+        base = recipe_stage_one if kind is None else bias_model_kind(dataset, str(kind))
         bias_model = _resolve_stage_one(dataset, shared, _overlay(base, own_stage_one))
     elif own_stage_one:
         raise UserError(f"'{method}' has no bias model: remove the setting bias_model.{next(iter(own_stage_one))}")
@@ -114,7 +116,7 @@ def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any
 
 def _resolve_stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any]) -> RunConfig:
     """Stage 1 is a vanilla run with the settings of its run, but for what the recipe or the user says of it."""
-    other, method = own.pop("dataset", dataset), own.pop("method", "vanilla")
+    other, method = str(own.pop("dataset", dataset)), str(own.pop("method", "vanilla"))
     if other not in DATASETS:
         unknown("dataset of the bias model", other, DATASETS)
     if method not in METHODS or METHODS[method].needs_bias_model:
@@ -122,7 +124,9 @@ def _resolve_stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any]
     if other != dataset:  # the data options of one dataset mean nothing to another
         shared = _without(shared, options_of(DATASETS[dataset]))
     seed = own.pop("seed", "run")
-    return _resolve(other, method, None if seed == "run" else int(seed), _overlay(shared, own))
+    if seed != "run" and (type(seed) is not int or not 0 <= seed <= MAX_SEED):
+        raise UserError(f"bias_model.seed = {seed!r} is not valid: give a whole number from 0 to {MAX_SEED}, or 'run'")
+    return _resolve(other, method, None if seed == "run" else seed, _overlay(shared, own))
 
 
 def _sections(settings: dict[str, Any], models: dict[str, type[BaseModel]], where: str) -> dict[str, Any]:
@@ -142,7 +146,7 @@ def _sections(settings: dict[str, Any], models: dict[str, type[BaseModel]], wher
 
 def _overlay(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
     """`base` changed by `top`; options of a network that `top` replaces go with it."""
-    replaced = base.get("net")
+    replaced = str(base.get("net"))
     if replaced in NETS and top.get("net", replaced) != replaced:
         base = _without(base, options_of(NETS[replaced]))
     return base | top
@@ -155,12 +159,17 @@ def _without(settings: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]
 def _split_stage_one(settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Separate `bias_model.key` (or a table `bias_model`) from the settings of the run itself."""
     own = {key: value for key, value in settings.items() if key.partition(".")[0] != "bias_model"}
-    stage_one = dict(settings.get("bias_model", {}))
+    table = settings.get("bias_model", {})
+    if not isinstance(table, dict):
+        raise UserError(f"bias_model = {table!r} is not valid: name one of its settings, such as bias_model.epochs=3")
+    stage_one = dict(table)
     stage_one |= {key.partition(".")[2]: value for key, value in settings.items() if key.startswith("bias_model.")}
     return own, stage_one
 
 
 def _check_combination(config: RunConfig) -> None:
+    if config.seed is not None and config.seed > MAX_SEED:
+        raise UserError(f"seed {config.seed} is not valid: the largest is {MAX_SEED}")
     if config.train.selection not in RULES:
         unknown("selection rule", config.train.selection, RULES)
     attributes = DATASETS[config.dataset].task.attributes

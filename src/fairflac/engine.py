@@ -78,6 +78,7 @@ class Training:
         self.rule = RULES[config.train.selection]
         self.state = State()
         self.said: set[str] = set()
+        self.notice: str | None = None  # about a resumed run
 
     def fit(self, label: str, silent: bool = False) -> State:
         """Train to the end; raises Stopped after a signal, with everything saved."""
@@ -89,6 +90,8 @@ class Training:
         with _stop_requests() as stop, meter(label, epochs * per_epoch, done=done, silent=silent) as bar:
             self.clock = self.saved = time.monotonic()
             self.method.train()
+            if self.notice:
+                bar.say(f"{label}: {self.notice}")
             while state.epoch < epochs:
                 bar.note(f"epoch {state.epoch + 1}/{epochs}")
                 for index in self._batches(state.epoch)[state.step :]:
@@ -99,6 +102,10 @@ class Training:
                 if advice is not None and advice not in self.said:  # once is enough
                     self.said.add(advice)
                     bar.say(f"{label}: {advice}")
+            if stop.is_set():
+                raise Stopped("stopped after the last epoch; start it again to evaluate the model")
+        if self.fabric.is_global_zero:
+            self.run.write_history(state.history)  # again, for a process that died between checkpoint and history
         return state
 
     def _batches(self, epoch: int) -> Tensor:
@@ -117,13 +124,8 @@ class Training:
     def _end_epoch(self) -> str | None:
         """Mean logs, validation, checkpoints; returns what the method advises."""
         state, fabric = self.state, self.fabric
-        means = {name: float(fabric.all_reduce(total / state.step)) for name, total in state.sums.items()}  # type: ignore[arg-type]
-        for name, value in means.items():
-            if not math.isfinite(value):
-                raise UserError(
-                    f"{self.run.path}: {name} became {value} in epoch {state.epoch + 1}: "
-                    "lower lr or alpha, or set clip_norm; the checkpoint of the epoch before is kept"
-                )
+        means = self._means()
+        self._share_buffers()
         entry: dict[str, Any] = {"epoch": state.epoch + 1, "lr": self.optimisation.lr, **means}
         score = None
         if self.validation is not None:
@@ -142,6 +144,25 @@ class Training:
             self.run.write_history(state.history)
         return self.method.advice(means)
 
+    def _means(self) -> dict[str, float]:
+        """Of this epoch's logs, over all processes. A value that is not finite ends the run, with nothing saved."""
+        state = self.state
+        means = {name: float(gather((total / state.step)[None]).mean()) for name, total in state.sums.items()}
+        for name, value in means.items():
+            if not math.isfinite(value):
+                raise UserError(
+                    f"{self.run.path}: {name} became {value} in epoch {state.epoch + 1}: "
+                    "lower lr or alpha, or set clip_norm; the checkpoint from before is kept"
+                )
+        return means
+
+    def _share_buffers(self) -> None:
+        """BatchNorm statistics are kept per process; what is evaluated and saved is their mean."""
+        if self.fabric.world_size > 1:
+            for buffer in self.method.buffers():
+                if buffer.is_floating_point():
+                    buffer.copy_(gather(buffer.detach()[None]).mean(0))
+
     def _maybe_save(self, stop: threading.Event) -> None:
         stopping, due = stop.is_set(), time.monotonic() - self.saved > CHECKPOINT_SECONDS
         if self.fabric.world_size > 1:  # all processes stop and save at the same step
@@ -149,6 +170,8 @@ class Training:
             stopping, due = wishes.any(0).tolist()
         if not (stopping or due):
             return
+        self._means()
+        self._share_buffers()
         self._tick()
         self._save(self.run.last)
         if stopping:
@@ -169,18 +192,29 @@ class Training:
                 "optimisation": self.optimisation.state_dict(),
                 "state": asdict(self.state),
                 "random": random.cpu(),
+                "precision": self.fabric.strategy.precision.precision,
+                "scaler": self.fabric.strategy.precision.state_dict(),
             }
             checkpoint.save(path, content)
         self.fabric.barrier()
 
     def _restore(self, content: dict[str, Any]) -> None:
         try:
+            if content["config"] != self.config.model_dump(mode="json"):
+                raise ValueError("another config")
             self.method.load_state_dict(content["method"])
             self.optimisation.load_state_dict(content["optimisation"])
             self.state = State(**content["state"])
             self.state.sums = {name: total.to(self.fabric.device) for name, total in self.state.sums.items()}
             # With another number of processes the rows differ; any of them is a valid state to go on from.
             torch.set_rng_state(content["random"][self.fabric.global_rank % len(content["random"])])
+            precision = self.fabric.strategy.precision
+            if content["precision"] == precision.precision:
+                precision.load_state_dict(content["scaler"])
+            else:
+                self.notice = (
+                    f"begun in {content['precision']}, goes on in {precision.precision}: not the same bit for bit"
+                )
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise UserError(f"'{self.run.last}' does not belong to this run: delete it to start anew") from error
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import torch
 
+from fairflac.errors import UserError
+
 
 def cpu_name() -> str:
     """The processor's own name where the system tells it."""
@@ -30,6 +32,8 @@ def has_fast_bf16(device: str) -> bool:
 
 def choose_precision(precision: str, device: str) -> str:
     """`auto` is bf16-mixed where the hardware has it and fp32 elsewhere."""
+    if precision == "16-mixed" and device == "cpu":
+        raise UserError("16-mixed needs a GPU: take bf16-mixed, 32-true or auto on a CPU")
     if precision != "auto":
         return precision
     return "bf16-mixed" if has_fast_bf16(device) else "32-true"

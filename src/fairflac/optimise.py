@@ -16,7 +16,8 @@ def make_schedule(optimiser: torch.optim.Optimizer, config: TrainConfig) -> LRSc
     """Stepped once per epoch. `multistep`: x 0.1 at a third and two thirds of the epochs (paper, Section 4.3)."""
     epochs = config.epochs
     if config.schedule == "multistep":
-        return MultiStepLR(optimiser, [epochs // 3, 2 * epochs // 3], gamma=0.1)
+        milestones = {max(1, epochs // 3), max(1, 2 * epochs // 3)}  # the first epoch always has the full rate
+        return MultiStepLR(optimiser, sorted(milestones), gamma=0.1)
     if config.schedule == "cosine":
         return CosineAnnealingLR(optimiser, T_max=epochs)
     return ConstantLR(optimiser, factor=1.0)
@@ -50,17 +51,19 @@ class Optimisation:
                 holder = nn.ParameterList(self.groups[name])
                 self.fabric.clip_gradients(holder, self.optimisers[name], max_norm=self.clip_norm)
             self.optimisers[name].step()
+        torch.clear_autocast_cache()  # low-precision copies of the old weights must not serve a second forward
 
     def _average(self, parameters: list[nn.Parameter]) -> None:
         """Mean over processes in one message, instead of a wrapper around each network."""
         if self.fabric.world_size == 1:
             return
-        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
-        flat = torch.cat([grad.flatten() for grad in grads])
+        reached = [p for p in parameters if p.grad is not None]  # the same on all processes: they run the same step
+        flat = torch.cat([p.grad.flatten() for p in reached if p.grad is not None])
         mean = self.fabric.all_reduce(flat, reduce_op="mean")
         assert isinstance(mean, Tensor)
-        for parameter, part in zip(parameters, mean.split([p.numel() for p in parameters]), strict=True):
-            parameter.grad = part.view_as(parameter).clone()
+        for parameter, part in zip(reached, mean.split([p.numel() for p in reached]), strict=True):
+            # In the parameter's own memory layout: the fused Adam walks both side by side.
+            parameter.grad = torch.empty_like(parameter).copy_(part.view_as(parameter))
 
     def end_epoch(self) -> None:
         for schedule in self.schedules.values():

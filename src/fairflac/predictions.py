@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -34,12 +35,12 @@ class Predictions:
     @classmethod
     def load(cls, path: Path) -> "Predictions":
         try:
-            with np.load(path) as stored:
+            with path.open("rb") as stream, np.load(stream) as stored:
                 columns = {name: stored[name] for name in stored.files}
         except FileNotFoundError:
             raise UserError(f"there is no '{path}': has this run finished?") from None
-        except (ValueError, OSError, EOFError) as error:
-            raise UserError(f"'{path}' is damaged: write it again with 'fairflac evaluate'") from error
+        except (ValueError, OSError, EOFError, KeyError, BadZipFile) as error:
+            raise UserError(f"'{path}' is damaged: delete 'done' beside it and train again") from error
         nested: dict[str, dict[str, np.ndarray]] = {"bias": {}, "aligned": {}}
         for name in [name for name in columns if "." in name]:
             kind, _, attribute = name.partition(".")

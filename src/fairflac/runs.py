@@ -9,7 +9,7 @@ import json
 import os
 import socket
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def config(self) -> dict[str, Any]:
-        return tomllib.loads(self._read("config.toml"))
+        return _parsed(self.path / "config.toml", tomllib.loads, self._read("config.toml"))
 
     @property
     def env(self) -> dict[str, Any]:
@@ -96,7 +96,15 @@ class Run:
 
     def forget(self) -> None:
         """Drop all progress, so that training starts anew."""
-        for name in ("done", "result.json", "predictions.npz", "metrics.jsonl", "last.pt", "best.pt"):
+        for name in (
+            "done",
+            "result.json",
+            "predictions.npz",
+            "metrics.jsonl",
+            "last.pt",
+            "best.pt",
+            "bias_features.json",
+        ):
             with suppress(FileNotFoundError):
                 (self.path / name).unlink()
 
@@ -124,8 +132,14 @@ class Run:
             raise UserError(f"'{self.path}' has no {name}: has this run finished?") from None
 
     def _read_json(self, name: str) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(self._read(name))
-        return content
+        return _parsed(self.path / name, json.loads, self._read(name))
+
+
+def _parsed(path: Path, parse: Callable[[str], dict[str, Any]], text: str) -> dict[str, Any]:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise UserError(f"'{path}' is damaged: put back a copy, or train with --restart") from error
 
 
 def _describe(owner: Path) -> str:

@@ -43,8 +43,6 @@ def train(config: RunConfig, place: Place, *, resume: bool = True, devices: int 
     if run.done and resume:
         return run
     fabric = make_fabric(config.train.precision, devices, num_nodes)
-    if config.train.batch_size % fabric.world_size:
-        raise UserError(f"batch_size {config.train.batch_size} does not divide by {fabric.world_size} processes")
     _complete(config, place, fabric, resume)
     return run if fabric.is_global_zero else None
 
@@ -54,6 +52,8 @@ def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = Tr
     run = place.run(config)
     if run.done and resume:
         return run
+    if config.train.batch_size % fabric.world_size:
+        raise UserError(f"batch_size {config.train.batch_size} does not divide by {fabric.world_size} processes")
     precision = choose_precision(config.train.precision, fabric.device.type)
     if precision != fabric.strategy.precision.precision:
         raise UserError(f"the bias model wants precision {precision}: train it first, as a run of its own")
@@ -63,6 +63,8 @@ def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = Tr
         _train(config, place, fabric, run, bias_run)
         return run
     with run.locked():
+        if run.done and resume and fabric.world_size == 1:
+            return run  # finished by another process while this one trained the bias model
         if not resume:
             run.forget()
         run.begin(config.to_toml(), {**describe(), "precision": precision, "processes": fabric.world_size})
@@ -75,7 +77,8 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
     assert config.seed is not None
     torch.manual_seed(config.seed)  # the same initial weights on all processes
     data = load_split(config, place.data, "train")
-    assert data is not None
+    if data is None or len(data) < config.train.batch_size // 2 or len(data) < 2:
+        raise UserError(f"{config.dataset} leaves {len(data or ())} images to train on: lower validation or batch_size")
     if fabric.is_global_zero:
         Samples.of(data).save(run.samples)
     method = build_method(config, data.task).to(fabric.device)

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
-from math import prod
 from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor, nn
@@ -57,11 +56,6 @@ class TaskSpec:
     @property
     def num_classes(self) -> int:
         return len(self.classes)
-
-    @property
-    def num_bias(self) -> int:
-        """Combinations of attribute values, K."""
-        return prod(len(attribute.values) for attribute in self.attributes.values())
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -90,8 +90,8 @@ def test_demo_from_end_to_end(fairflac, tmp_path: Path) -> None:  # type: ignore
     page = (tmp_path / "report.html").read_text()
     assert str(tmp_path / "report.html") in answer.out
     for method in ("vanilla", "flac", "flac-b"):
-        assert method in answer.out
-        assert method in page.lower()
+        assert f"\n{method} " in answer.out
+        assert f">{method}<" in page
     assert page.count("<img") >= 2 and "data:image/png;base64" in page
     # vanilla serves as result and as FLAC-B's bias model: four trainings in all
     assert len(find_runs(tmp_path)) == 4
@@ -115,6 +115,14 @@ def test_demo_from_end_to_end(fairflac, tmp_path: Path) -> None:  # type: ignore
         (["biased-digits", "vanilla", "--set", "selection=accuracy"], ["validation"]),
         (["biased-digits", "vanilla", "--seed", "-1"], ["--seed"]),
         (["biased-digits"], ["'method'"]),
+        (["biased-digits", "vanilla", "--seed", "99999999999"], ["--seed"]),
+        (["biased-digits", "vanilla", "--set", "validation=0.9999"], ["lower validation"]),
+        (["biased-digits", "vanilla", "--precision", "16-mixed"], ["needs a GPU"]),
+        (["biased-digits", "flac", "--set", "bias_model=3"], ["bias_model.epochs"]),
+        (["biased-digits", "flac", "--set", "bias_model.seed=x"], ["bias_model.seed"]),
+        (["biased-digits", "flac", "--set", "bias_model.dataset=3"], ["dataset of the bias model"]),
+        (["biased-digits", "flac", "--set", "net=[1]"], ["unknown net"]),
+        (["biased-digits", "flac", "--set", "target=3"], ["target"]),
         (["biased-mnist", "vanilla"], ["fairflac data get mnist"]),
     ],
 )

@@ -27,7 +27,9 @@ def _named(name: str) -> Any:
 def get(
     name: Name,
     data: Data,
-    source: Annotated[Path | None, typer.Option("--from", help="A folder that has the files already.")] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="A folder that has the files; no other source is tried.")
+    ] = None,
 ) -> None:
     """Obtain NAME: from the folder you name, else from public sources; every file is proved by its checksum."""
     fetch: Callable[..., None] = _named(name).get

@@ -4,12 +4,18 @@ from pathlib import Path
 
 import typer
 
-from fairflac.cli.options import Data, Runs, Seed, Set
+from fairflac.cli.options import Data, Json, Runs, Seed, Set
 
 METHODS = ("vanilla", "flac", "flac-b")
 
 
-def demo(data: Data, runs: Runs = Path("runs/demo"), seed: Seed = 0, changes: Set = []) -> None:  # noqa: B006
+def demo(
+    data: Data,
+    runs: Runs = Path("runs/demo"),
+    seed: Seed = 0,
+    changes: Set = [],  # noqa: B006 (typer copies it)
+    json: Json = False,
+) -> None:
     """Show the whole thing on 4,000 coloured digits: a vanilla model, FLAC and FLAC-B, a table and a report.
 
     Needs no network. Stop it with Ctrl-C; started again, it goes on where it was.
@@ -17,15 +23,18 @@ def demo(data: Data, runs: Runs = Path("runs/demo"), seed: Seed = 0, changes: Se
     from fairflac.config import resolve
     from fairflac.options import parse_assignments
     from fairflac.report.html import write
-    from fairflac.report.tables import as_text, rows
+    from fairflac.report.tables import as_json, as_text, rows
     from fairflac.train import Place, train
 
     configs = [resolve("biased-digits", method, seed, parse_assignments(changes)) for method in METHODS]
+    share = 100 * (1 - configs[0].data_options["q"])
     typer.echo(
-        "Digits on coloured backgrounds: the colour gives the class away, but for 3 in 100. Who reads the digit?"
+        f"Digits on coloured backgrounds: the colour gives the class away, but for {share:.3g} in 100. "
+        "Who reads the digit?",
+        err=json,
     )
     finished = [run for config in configs if (run := train(config, Place(runs, data)))]
     report = runs / "report.html"
     write(finished, report, title="fairflac demo")
-    typer.echo("\n" + as_text(rows(finished)))
-    typer.echo(f"\nreport: {report}")
+    typer.echo(as_json(rows(finished)) if json else f"\n{as_text(rows(finished))}")
+    typer.echo(f"\nreport: {report}", err=json)

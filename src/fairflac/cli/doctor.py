@@ -37,7 +37,8 @@ def _writable(folder: Path) -> str:
     import os
 
     nearest = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
-    return f"{folder} ({'writable' if os.access(nearest, os.W_OK) else 'NOT writable: choose another folder'})"
+    usable = nearest.is_dir() and os.access(nearest, os.W_OK)
+    return f"{folder} ({'writable' if usable else 'NOT writable: choose another folder'})"
 
 
 def _mnist(data: Path) -> str:

@@ -17,5 +17,5 @@ Data = Annotated[
     Path, typer.Option("--data", help="Folder of datasets (also FAIRFLAC_DATA).", default_factory=data_root)
 ]
 Set = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of colouring, initial weights and order.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of data, weights and order.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

@@ -36,5 +36,8 @@ def train_command(
     if run is None:
         return  # another process reports
     table = rows([run])
-    typer.echo(as_json(table) if json else as_text(table))
+    if table:
+        typer.echo(as_json(table) if json else as_text(table))
+    else:  # a bias model: it has no groups, and is no row of results
+        typer.echo(f"bias model of {config.target}: accuracy {run.result['test']['accuracy']:.1%}")
     typer.echo(f"run: {run.path}", err=json)

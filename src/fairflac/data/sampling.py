@@ -16,7 +16,3 @@ def epoch_batches(n: int, batch_size: int, *, seed: int, epoch: int, rank: int =
     steps = n // batch_size
     share = batch_size // world
     return order[: steps * batch_size].view(steps, world, share)[:, rank]
-
-
-def steps_per_epoch(n: int, batch_size: int) -> int:
-    return n // min(batch_size, n)

@@ -46,5 +46,5 @@ def summary(table: Predictions) -> dict[str, float]:
             "conflicting": groups.accuracy[~groups.aligned].mean(),
             "worst_group": groups.accuracy.min(),
         }
-        numbers |= {f"{name}{suffix}": float(value) for name, value in parts.items()}
+        numbers |= {f"{name}{suffix}": float(value) for name, value in parts.items() if np.isfinite(value)}
     return numbers
