@@ -129,3 +129,43 @@ def test_a_flac_that_does_nothing_says_so_once(
     other.batch_of = training.batch_of
     other.fit("flac", silent=False)
     assert capsys.readouterr().err.count("FLAC did nothing") == 1
+
+
+def test_a_second_forward_sees_the_new_weights_under_autocast() -> None:
+    from fairflac.engine import make_fabric
+
+    fabric = make_fabric("bf16-mixed")
+    method = toy_method("vanilla")
+    optimisation = Optimisation(method, toy_config("vanilla", lr=0.5).train, fabric)
+    x = torch.rand(4, 3, 6, 6)
+    with fabric.autocast():
+        before = method.predict(x)
+        optimisation(before.float().square().mean())
+        inside = method.predict(x)
+    with fabric.autocast():
+        after = method.predict(x)
+    assert torch.equal(inside, after) and not torch.equal(inside, before)
+
+
+def test_a_checkpoint_of_another_config_is_refused(fabric: Fabric, tmp_path: Path) -> None:
+    toy_training("vanilla", tmp_path, fabric, epochs=1).fit("vanilla", silent=True)
+    with pytest.raises(UserError, match="does not belong to this run"):
+        toy_training("vanilla", tmp_path, fabric, epochs=2, lr=0.5).fit("vanilla", silent=True)
+
+
+def test_a_loss_that_is_not_finite_is_not_saved_inside_an_epoch(
+    fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairflac.engine.CHECKPOINT_SECONDS", -1.0)  # a checkpoint after every step
+    training = toy_training("vanilla", tmp_path, fabric, epochs=1)
+    step = training._step
+
+    def poison(index: torch.Tensor) -> None:
+        step(index)
+        if training.state.step == 2:
+            training.state.sums["loss"] *= math.nan
+
+    monkeypatch.setattr(training, "_step", poison)
+    with pytest.raises(UserError, match="loss became nan"):
+        training.fit("vanilla", silent=True)
+    assert checkpoint.load(training.run.last)["state"]["step"] == 1
