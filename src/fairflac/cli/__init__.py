@@ -50,6 +50,8 @@ def _leave(message: str, colour: str = "red", code: int = 2) -> NoReturn:
 
 def main() -> None:
     """Run the program. A mistake of the user is one line and exit code 2, never a traceback."""
+    # Before torch is imported. Threads that spin while they wait hold each other up as soon as anything else runs.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         sys.exit(app(prog_name="fairflac", standalone_mode=False))
     except UserError as error:

@@ -5,6 +5,7 @@ from typing import Annotated, final
 from pydantic import Field
 from torch import Tensor, nn
 
+from fairflac.nets.spectral_conv import SpectralConv2d
 from fairflac.types import Network, Output
 
 Four = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=4, max_length=4)]
@@ -44,6 +45,6 @@ def _block(inputs: int, outputs: int, kernel_size: int, stride: int) -> nn.Seque
     # A strided 1 x 1 convolution reads every stride-th pixel. Picking those first is the same, and keeps clear of a
     # memory error of torch 2.13 (strided, 1 x 1, channels-last, fewer than 8 channels, one thread).
     pick = [nn.MaxPool2d(1, stride=stride)] if kernel_size == 1 and stride > 1 else []
-    conv = nn.Conv2d(inputs, outputs, kernel_size, stride=1 if pick else stride, padding=kernel_size // 2)
+    conv = SpectralConv2d(inputs, outputs, kernel_size, stride=1 if pick else stride, padding=kernel_size // 2)
     nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu")
     return nn.Sequential(*pick, conv, nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
