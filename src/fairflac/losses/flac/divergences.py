@@ -2,14 +2,21 @@
 
 from typing import Literal
 
-from torch import Tensor
+from fairflac.losses.flac.arrays import Array, namespace
 
 Divergence = Literal["jeffreys", "kl", "mse"]
 
 
-def pointwise(p: Tensor, q: Tensor, divergence: Divergence) -> Tensor:
-    """The summand of D(p, q); `p` comes from the bias model, `q` from the trained one, both positive."""
+def pointwise(p: Array, q: Array, divergence: Divergence) -> tuple[Array, Array]:
+    """The summand f of D(p, q) and its slope in log q, which is q ∂f/∂q and stays finite where q vanishes.
+
+    `p` comes from the bias model, `q` from the trained one, both positive.
+    """
+    difference = p - q
     if divergence == "mse":
-        return (p - q).square()
-    log_ratio = p.log() - q.log()
-    return (p if divergence == "kl" else p - q) * log_ratio
+        return difference**2, -2 * q * difference
+    xp = namespace(p)
+    log_ratio = xp.log(p) - xp.log(q)
+    if divergence == "kl":
+        return p * log_ratio, -p
+    return difference * log_ratio, -difference - q * log_ratio

@@ -1,0 +1,112 @@
+"""FLAC's fused loss against its dense textbook form with autograd, forward and backward: `python benchmarks/loss.py`.
+
+D = 128, bias features of 10 attribute values with small noise, q = 0.99. Both forms give the same value, gradient and
+stats. The two forms take turns in short blocks, so that both meet the same noise of the machine; a ratio is the median
+of those of the blocks. Memory is what a fresh process needs on top.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from fairflac.losses import FLACLoss
+from fairflac.losses.flac.dense import DenseFLACLoss
+
+WIDTH = 128
+VALUES = 10
+ALIGNED = 0.99
+BLOCK_SECONDS = 0.02
+FORMS: dict[str, type[FLACLoss]] = {"fused": FLACLoss, "dense": DenseFLACLoss}
+WANTED = {128: 3, 1024: 5, 4096: 8}
+MEMORY_AT = 8192
+MEMORY_WANTED = 8
+
+
+def batch(n: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Classes, each with its own attribute value but for 1 - q of the samples."""
+    g = torch.Generator().manual_seed(0)
+    y = torch.randint(0, VALUES, (n,), generator=g)
+    other = (y + torch.randint(1, VALUES, (n,), generator=g)) % VALUES
+    attribute = torch.where(torch.rand(n, generator=g) < ALIGNED, y, other)
+    b = torch.randn(VALUES, WIDTH, generator=g)[attribute] + 0.05 * torch.randn(n, WIDTH, generator=g)
+    return b, torch.randn(n, WIDTH, generator=g, requires_grad=True), y
+
+
+def stepper(form: str, n: int) -> Callable[[], None]:
+    """One forward and backward pass, ready to call."""
+    loss, (b, h, y) = FORMS[form](), batch(n)
+
+    def step() -> None:
+        h.grad = None
+        loss(b, h, y).backward()
+
+    return step
+
+
+def seconds(step: Callable[[], None], calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        step()
+    return (time.perf_counter() - start) / calls
+
+
+def times(n: int, repeats: int) -> tuple[float, float, float]:
+    """Median seconds of a step, dense and fused, and the median of their ratios."""
+    steps = {form: stepper(form, n) for form in FORMS}
+    calls = {form: max(1, round(BLOCK_SECONDS / seconds(step, 3))) for form, step in steps.items()}
+    blocks = [{form: seconds(step, calls[form]) for form, step in steps.items()} for _ in range(repeats)]
+    dense, fused = (statistics.median(block[form] for block in blocks) for form in ("dense", "fused"))
+    return dense, fused, statistics.median(block["dense"] / block["fused"] for block in blocks)
+
+
+def print_memory(form: str) -> None:
+    """How far the peak rises above what is there; Linux resets the peak when asked."""
+    step = stepper(form, MEMORY_AT)
+    stepper(form, 128)()  # libraries and thread pools are there from now on
+    Path("/proc/self/clear_refs").write_text("5")
+    before = kilobytes("VmRSS")
+    step()
+    print((kilobytes("VmHWM") - before) / 1024)
+
+
+def kilobytes(of: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(of)))
+
+
+def memory(form: str) -> float:
+    answer = subprocess.run([sys.executable, __file__, "--memory", form], capture_output=True, text=True, check=True)
+    return float(answer.stdout)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=40, help="blocks of each form at N = 128")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--memory", choices=FORMS, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.memory:
+        return print_memory(arguments.memory)
+    torch.set_num_threads(arguments.threads)
+    print(f"torch {torch.__version__}, {arguments.threads} threads")
+    print(f"{'':20}{'dense':>12}{'fused':>12}{'ratio':>8}{'wanted':>8}")
+    for n, wanted in WANTED.items():
+        dense, fused, ratio = times(n, repeats=max(5, arguments.repeats * 128 // n))
+        print(row(f"N = {n}, ms", dense * 1e3, fused * 1e3, ratio, wanted), flush=True)
+    dense, fused = memory("dense"), memory("fused")
+    print(row(f"N = {MEMORY_AT}, extra MB", dense, fused, dense / fused, MEMORY_WANTED))
+
+
+def row(what: str, dense: float, fused: float, ratio: float, wanted: float) -> str:
+    return f"{what:20}{dense:12.2f}{fused:12.2f}{ratio:8.1f}{wanted:8}"
+
+
+if __name__ == "__main__":
+    main()

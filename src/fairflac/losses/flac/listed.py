@@ -1,0 +1,101 @@
+"""FLAC's loss over a list of pairs: where S is small, as on biased data, and on the CPU, where lists are cheap."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import from_numpy
+
+from fairflac.losses.flac.batch import Batch, Result
+from fairflac.losses.flac.distances import Points
+from fairflac.losses.flac.divergences import pointwise
+from fairflac.losses.flac.pairs import in_s
+from fairflac.losses.flac.settings import ROW_EPS, TINY, Settings
+
+Floats = NDArray[Any]
+Indices = NDArray[np.intp]
+
+# Features to gather per pair of the batch, from which on masked tiles are faster (measured).
+WORTH = 4
+# Pairs whose features are held at a time.
+CHUNK = 2**15
+
+
+@np.errstate(all="ignore")  # what is not finite is an error already
+def listed_flac(bias: Floats, features: Floats, y: Indices, settings: Settings) -> Result | None:
+    """(N, D_b), (N, D), (N,) → the loss over the pairs (i, j) and (j, i); None if S is too large to be worth a list.
+
+    With row j's p = a / A_j and q = k / Z_j, and e = q ∂f/∂q, dL/d log k_ij = e_ij - q_ij Σ_l e_lj. Times d log k / ds
+    it is the weight of s_ij = ||h_i - h_j||², whose gradient is 2 (h_i - h_j) for h_i and the opposite for h_j.
+    """
+    batch = Batch(bias, features, y, settings)
+    pairs = _list_pairs(batch)
+    if pairs is None:
+        return None
+    i, j = pairs
+
+    def row_sums(of_i: Floats, of_j: Floats) -> Floats:
+        """What each pair brings to its two rows → (2, U) what these have in all."""
+        return (np.bincount(i, of_i, batch.n) + np.bincount(j, of_j, batch.n))[pairs]
+
+    apart = _Differences(batch.h, pairs)
+    a = np.maximum(1 - batch.similarity.of(_Differences(batch.b, pairs).squared()), TINY)
+    k, log_slope = batch.similarity.with_log_slope(apart.squared())
+    k = np.maximum(k, TINY)
+    p = a / (row_sums(a, a) + ROW_EPS)
+    q = k / (row_sums(k, k) + ROW_EPS)
+    terms, e = pointwise(p, q, settings.divergence)
+    weights = (e - q * row_sums(*e)).sum(0) * (2 * log_slope)
+    same_class = pairs[:, y[i] == y[j]]
+    partners, same = (np.bincount(x.ravel(), minlength=batch.n) for x in (pairs, same_class))
+    mixed, single = np.count_nonzero(same * (partners - same)), np.count_nonzero(partners == 1)
+    return batch.result(terms.sum(), apart.gradient(weights), pairs.size, mixed, single)
+
+
+def _list_pairs(batch: Batch) -> Indices | None:
+    """(2, U): the pairs i < j in S, unless they are too many."""
+    budget = WORTH * batch.n**2 // (batch.b.rows.shape[1] + batch.h.rows.shape[1])
+    found = []
+    for rows in batch.tiles:
+        same_class = batch.y[rows, None] == batch.y[rows.start :]
+        mask = in_s(batch.b.tile(rows, first=rows.start), same_class, batch.limits, batch.settings.pairs)
+        budget -= np.count_nonzero(mask) // 2
+        if budget < 0:
+            return None
+        pairs = np.array(np.divmod(np.flatnonzero(mask), mask.shape[1]))
+        found.append(pairs[:, pairs[0] < pairs[1]] + rows.start)
+    return np.concatenate(found, 1)
+
+
+class _Differences:
+    """h_i - h_j of the pairs, (2, U), in parts of bounded size; a list of one part is kept."""
+
+    def __init__(self, points: Points, pairs: Indices) -> None:
+        self.points, self.pairs = points, pairs
+        self._kept: Floats | None = None
+
+    def __iter__(self) -> Iterator[tuple[slice, Floats]]:
+        i, j = self.pairs
+        for start in range(0, max(len(i), 1), CHUNK):  # one part at least
+            part = slice(start, start + CHUNK)
+            if self._kept is None or len(i) > CHUNK:
+                self._kept = self.points.rows.take(i[part], 0)
+                self._kept -= self.points.rows.take(j[part], 0)
+            yield part, self._kept
+
+    def squared(self) -> Floats:
+        """(U,) squared distances, without the rounding of `Points.tile`."""
+        squared: Floats = np.concatenate([np.vecdot(difference, difference) for _, difference in self])
+        if self.points.lift is not None:
+            squared += self.points.lift[self.pairs].sum(0)
+        return squared
+
+    def gradient(self, weights: Floats) -> Floats:
+        """(U,) → (N, D) gradient of Σ weights · s / 2."""
+        gradient: Floats = np.zeros_like(self.points.rows)
+        for part, difference in self:
+            pull = difference * weights[part, None].astype(difference.dtype)
+            ends, pulls = self.pairs[:, part].ravel(), np.concatenate([pull, -pull])
+            from_numpy(gradient).index_add_(0, from_numpy(ends), from_numpy(pulls))
+        return gradient
