@@ -1,5 +1,7 @@
 """Stage 1 as stage 2 sees it, on real runs with a tiny network."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -9,8 +11,9 @@ from fairflac.bias_model import bias_source
 from fairflac.build import load_config, load_method, load_split
 from fairflac.config import resolve
 from fairflac.data.tensors import Pixels
-from fairflac.runs import Run
-from fairflac.train import Place, train
+from fairflac.evaluate import infer
+from fairflac.runs import Run, find_runs
+from fairflac.train import Place, adopt, train
 
 TINY = {"epochs": 1, "channels": [2, 2, 4, 4], "kernel_size": 3, "precision": "32-true"}
 
@@ -61,5 +64,54 @@ def test_agreement_with_the_attribute_is_recorded(finished: tuple[Run, Run], fab
     assert data is not None
     (x,) = Pixels(data.images, data.task, fabric.device)(torch.arange(len(data)))
     named = load_method(bias_run).eval().predict(x).argmax(1).numpy()
-    agreement = run.result["bias_model_agreement"]["colour"]
+    agreement = run.result["bias_model_quality"]["agreement:colour"]
     assert agreement == pytest.approx(np.mean(named == data.bias["colour"]), abs=2e-3)
+
+
+def test_the_quality_gate(finished: tuple[Run, Run]) -> None:
+    """1 x 1 kernels see colour and nothing else."""
+    quality = finished[0].result["bias_model_quality"]
+    assert 0 < quality["share"] < 1 and quality["pairs"] > 0
+    assert quality["attribute_probe:colour"] > 0.3 > quality["class_probe"]
+    assert {
+        f"{half}.{key}" for half in ("s", "same_target", "different_target") for key in ("precision", "recall")
+    } < set(quality)
+
+
+def test_live_features_have_a_quality_too(finished: tuple[Run, Run], fabric: Fabric, tmp_path: Path) -> None:
+    run, bias_run = finished
+    config = load_config(run)
+    live = config.model_copy(update={"train": config.train.model_copy(update={"bias_features": "live"})})
+    data = load_split(config, tmp_path, "train")
+    assert data is not None
+    other = Run(tmp_path)
+    source = bias_source(live, data, fabric, other, bias_run)
+    assert source.table is None and not other.bias_features.exists()
+    assert source.quality == run.result["bias_model_quality"]
+
+
+def test_weights_from_a_file_as_bias_model(finished: tuple[Run, Run], fabric: Fabric, tmp_path: Path) -> None:
+    """A run's checkpoint, and a plain state dict: the features are those of the model it came from."""
+    run, bias_run = finished
+    model = load_method(bias_run)
+    data = load_split(load_config(run), tmp_path, "train")
+    assert data is not None
+    _, features = infer(model, data, fabric, torch.arange(len(data)))
+    torch.save(model.net.state_dict(), tmp_path / "colour.pth")
+    for weights in (bias_run.last, tmp_path / "colour.pth"):
+        changes = {**TINY, "bias_model.weights": str(weights), "bias_model.epochs": 0}
+        other = train(resolve("biased-digits", "flac", 0, changes), Place(tmp_path, tmp_path, silent=True))
+        assert other is not None
+        np.testing.assert_array_equal(np.load(other.bias_features), features.numpy())
+        assert "agreement:colour" not in other.result["bias_model_quality"]  # nobody says what its outputs mean
+
+
+def test_a_finished_run_as_bias_model(finished: tuple[Run, Run], tmp_path: Path) -> None:
+    run, bias_run = finished
+    config = resolve("biased-digits", "flac", 0, {**TINY, "bias_model": str(bias_run.path)})
+    assert config == load_config(run)
+    place = Place(tmp_path, tmp_path, silent=True)
+    adopt(bias_run.path, place)
+    other = train(config, place)
+    assert other is not None and other.result["test"] == run.result["test"]
+    assert len(find_runs(tmp_path)) == 2

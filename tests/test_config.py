@@ -58,6 +58,9 @@ def test_stage_one_has_settings_of_its_own() -> None:
     ("dataset", "method", "changes", "message"),
     [
         ("biased-mnits", "flac", {}, "did you mean 'biased-mnist'"),
+        ("biased-digits", "flac", {"bias_model": "nowhere"}, "'nowhere' is not a run directory"),
+        ("biased-digits", "flac", {"bias_model": 3}, "give a run directory"),
+        ("biased-digits", "flac", {"bias_model.epochs": 0}, "epochs = 0 trains nothing"),
         ("biased-mnist", "flca", {}, "did you mean 'flac'"),
         ("biased-mnist", "flac", {"alhpa": 1}, "did you mean 'alpha'"),
         ("biased-mnist", "flac", {"net": "resnet81"}, "did you mean 'resnet18'"),

@@ -11,6 +11,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
+from fairflac.bias_quality import measure
 from fairflac.build import load_config, load_method
 from fairflac.config import RunConfig
 from fairflac.data.base import BiasedDataset
@@ -26,7 +27,7 @@ class BiasSource:
 
     network: Frozen
     table: Tensor | None  # (N, D_b) of the training set in index order; None: computed on the image the model sees
-    quality: dict[str, float]  # per attribute that is known: share of training samples for which it names the value
+    quality: dict[str, float]  # see `bias_quality.measure`
 
     def __call__(self, index: Tensor, x: Tensor) -> Tensor:
         if self.table is not None:
@@ -38,37 +39,34 @@ class BiasSource:
 def bias_source(config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run, bias_run: Run) -> BiasSource:
     """What the finished stage-1 run gives to `run`."""
     model = load_method(bias_run).to(fabric.device)
+    cached = config.train.bias_features == "cached"
+    if fabric.is_global_zero:
+        _store(config, run, bias_run, model, data, fabric, cached)
+    fabric.barrier()
     table = None
-    if config.train.bias_features == "cached":
-        if fabric.is_global_zero:
-            _store_features(run, bias_run, model, data, fabric)
-        fabric.barrier()
+    if cached:
         features = _read_features(run)
         assert features is not None
         table = torch.from_numpy(features).to(fabric.device)
-    return BiasSource(Frozen(model.net), table, _stored(run).get("agreement", {}))
+    return BiasSource(Frozen(model.net), table, _stored(run)["quality"])
 
 
-def _store_features(run: Run, bias_run: Run, model: Method, data: BiasedDataset, fabric: Fabric) -> None:
-    """Compute features of the training set in index order, unless they are there for these weights and these data."""
+def _store(
+    config: RunConfig, run: Run, bias_run: Run, model: Method, data: BiasedDataset, fabric: Fabric, cached: bool
+) -> None:
+    """Quality, and features of the training set in index order, unless they are there for these weights and data."""
     checksum = _checksum(model, data)
-    if _stored(run).get("checksum") == checksum and _read_features(run) is not None:
+    if _stored(run).get("checksum") == checksum and (not cached or _read_features(run) is not None):
         return
-    logits, features = infer(model, data, fabric, torch.arange(len(data)))
-    with replacing(run.bias_features) as stream:
-        np.save(stream, features.cpu().numpy())
-    agreement = _agreement(logits.argmax(1).cpu().numpy(), load_config(bias_run).target, data)
-    write_text(_record(run), json.dumps({"checksum": checksum, "agreement": agreement}))
-
-
-def _agreement(prediction: np.ndarray, target: str, data: BiasedDataset) -> dict[str, float]:
-    """A model of the classes names the value that goes with its class; a model of one attribute is asked for that."""
-    named = {
-        name: np.array(data.task.attributes[name].aligned)[prediction] if target == "class" else prediction
-        for name in data.bias
-        if target in ("class", name)
-    }
-    return {name: float(np.mean(values == data.bias[name])) for name, values in named.items()}
+    logits, tensor = infer(model, data, fabric, torch.arange(len(data)))
+    features, prediction = tensor.cpu().numpy(), logits.argmax(1).cpu().numpy()
+    if cached:
+        with replacing(run.bias_features) as stream:
+            np.save(stream, features)
+    bias_config = load_config(bias_run)
+    trained = bias_config.train.epochs > 0
+    quality = measure(prediction if trained else None, features, data, bias_config, config)
+    write_text(_record(run), json.dumps({"checksum": checksum, "quality": quality}))
 
 
 def _checksum(model: Method, data: BiasedDataset) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomli_w
@@ -14,6 +15,7 @@ from fairflac.methods import METHODS
 from fairflac.nets import NETS
 from fairflac.options import checked, options_of
 from fairflac.recipes import bias_model_kind, recipe_for
+from fairflac.runs import Run
 from fairflac.selection import RULES
 
 # Raised when old run directories can no longer be continued or compared.
@@ -29,7 +31,7 @@ class TrainConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    epochs: Annotated[int, Field(ge=1)] = 80
+    epochs: Annotated[int, Field(ge=0)] = 80  # 0: the net's `weights` as they are
     batch_size: Annotated[int, Field(ge=2)] = 128  # of all processes together; pairs need two samples
     lr: Annotated[float, Field(gt=0)] = 1e-3
     weight_decay: Annotated[float, Field(ge=0)] = 1e-4
@@ -102,9 +104,12 @@ def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any
     bias_model = None
     if METHODS[method].needs_bias_model:
         shared = _without(settings, models["method_options"]) | {"net": net, "target": target}
-        kind = own_stage_one.pop("kind", None)
-        base = recipe_stage_one if kind is None else bias_model_kind(dataset, str(kind))
-        bias_model = _resolve_stage_one(dataset, shared, _overlay(base, own_stage_one))
+        run, kind = own_stage_one.pop("run", None), own_stage_one.pop("kind", None)
+        if run is not None:
+            bias_model = _finished(Path(str(run)), [*own_stage_one, *(["kind"] if kind else [])])
+        else:
+            base = recipe_stage_one if kind is None else bias_model_kind(dataset, str(kind))
+            bias_model = _resolve_stage_one(dataset, shared, _overlay(base, own_stage_one))
     elif own_stage_one:
         raise UserError(f"'{method}' has no bias model: remove the setting bias_model.{next(iter(own_stage_one))}")
     config = RunConfig(
@@ -127,6 +132,19 @@ def _resolve_stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any]
     if seed != "run" and (type(seed) is not int or not 0 <= seed <= MAX_SEED):
         raise UserError(f"bias_model.seed = {seed!r} is not valid: give a whole number from 0 to {MAX_SEED}, or 'run'")
     return _resolve(other, method, None if seed == "run" else seed, _overlay(shared, own))
+
+
+def _finished(path: Path, others: list[str]) -> RunConfig:
+    """A run that the user names as bias model; it was made as it was made."""
+    run = Run.open(path)
+    if others:
+        raise UserError(f"bias_model.{others[0]} cannot be set: the bias model is the finished run '{path}'")
+    if not run.done:
+        raise UserError(f"'{path}' is not finished: train it to its end before it serves as bias model")
+    try:
+        return RunConfig.model_validate(run.config)
+    except ValueError as error:
+        raise UserError(f"'{path}' is not a run of this version") from error
 
 
 def _sections(settings: dict[str, Any], models: dict[str, type[BaseModel]], where: str) -> dict[str, Any]:
@@ -157,12 +175,12 @@ def _without(settings: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]
 
 
 def _split_stage_one(settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Separate `bias_model.key` (or a table `bias_model`) from the settings of the run itself."""
+    """Separate `bias_model.key` (or `bias_model`, a table or a run directory) from the settings of the run itself."""
     own = {key: value for key, value in settings.items() if key.partition(".")[0] != "bias_model"}
     table = settings.get("bias_model", {})
-    if not isinstance(table, dict):
-        raise UserError(f"bias_model = {table!r} is not valid: name one of its settings, such as bias_model.epochs=3")
-    stage_one = dict(table)
+    if not isinstance(table, dict | str):
+        raise UserError(f"bias_model = {table!r} is not valid: give a run directory or bias_model.KEY=VALUE")
+    stage_one = dict(table) if isinstance(table, dict) else {"run": table}
     stage_one |= {key.partition(".")[2]: value for key, value in settings.items() if key.startswith("bias_model.")}
     return own, stage_one
 
@@ -172,6 +190,10 @@ def _check_combination(config: RunConfig) -> None:
         raise UserError(f"seed {config.seed} is not valid: the largest is {MAX_SEED}")
     if config.train.selection not in RULES:
         unknown("selection rule", config.train.selection, RULES)
+    if config.train.epochs == 0 and not config.net_options.get("weights"):
+        raise UserError("epochs = 0 trains nothing: give the weights of the network as well, or set epochs")
+    if config.train.epochs == 0 and config.train.selection != "last":
+        raise UserError(f"selection = '{config.train.selection}' needs epochs to choose from: set epochs")
     attributes = DATASETS[config.dataset].task.attributes
     if config.target != "class" and config.target not in attributes:
         unknown(f"target of {config.dataset}", config.target, {"class", *attributes})

@@ -80,8 +80,8 @@ class Training:
         self.said: set[str] = set()
         self.notice: str | None = None  # about a resumed run
 
-    def fit(self, label: str, silent: bool = False) -> State:
-        """Train to the end; raises Stopped after a signal, with everything saved."""
+    def fit(self, label: str, silent: bool = False, opening: str | None = None) -> State:
+        """Train to the end, after the words of `opening`; raises Stopped after a signal, with everything saved."""
         if self.run.last.exists():
             self._restore(checkpoint.load(self.run.last))
         epochs, per_epoch = self.config.train.epochs, len(self._batches(0))
@@ -90,8 +90,8 @@ class Training:
         with _stop_requests() as stop, meter(label, epochs * per_epoch, done=done, silent=silent) as bar:
             self.clock = self.saved = time.monotonic()
             self.method.train()
-            if self.notice:
-                bar.say(f"{label}: {self.notice}")
+            for words in filter(None, (self.notice, opening)):
+                bar.say(f"{label}: {words}")
             while state.epoch < epochs:
                 bar.note(f"epoch {state.epoch + 1}/{epochs}")
                 for index in self._batches(state.epoch)[state.step :]:
@@ -104,6 +104,8 @@ class Training:
                     bar.say(f"{label}: {advice}")
             if stop.is_set():
                 raise Stopped("stopped after the last epoch; start it again to evaluate the model")
+        if not epochs:
+            self._save(self.run.last)  # weights from a file, as they are
         if self.fabric.is_global_zero:
             self.run.write_history(state.history)  # again, for a process that died between checkpoint and history
         return state

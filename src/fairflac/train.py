@@ -1,5 +1,6 @@
 """From a config to a finished run: data, network, bias model, training, evaluation."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from fairflac.evaluate import predictions
 from fairflac.hardware import choose_precision, describe
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
+from fairflac.report.quality import quality_line
 from fairflac.runs import Run
 from fairflac.samples import Samples
 from fairflac.types import Batch
@@ -35,6 +37,13 @@ class Place:
 
     def run(self, config: RunConfig) -> Run:
         return Run(self.runs / config.dataset / config.method / f"{config.run_id}-s{config.seed}")
+
+
+def adopt(path: Path, place: Place) -> None:
+    """Copy a finished run from elsewhere to where `place` would have made it."""
+    home = place.run(RunConfig.model_validate(Run.open(path).config)).path
+    if not home.exists():
+        shutil.copytree(path, home)
 
 
 def train(config: RunConfig, place: Place, *, resume: bool = True, devices: int = 1, num_nodes: int = 1) -> Run | None:
@@ -90,7 +99,8 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
     batches = Batches(method, data, config, fabric, bias)
     training = Training(method, batches, len(data), config, fabric, run, validation)
     label = config.method if config.target == "class" else f"bias model ({config.target})"
-    state = training.fit(label, silent=place.silent)
+    opening = f"bias model: {quality_line(bias.quality)}" if bias else None
+    state = training.fit(label, silent=place.silent, opening=opening)
     if config.train.selection != "last":
         method.load_state_dict(checkpoint.load(run.best)["method"])
     test = load_split(config, place.data, "test")
@@ -106,7 +116,7 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
             "test": summary(table),
             "seconds": round(state.seconds, 1),
             "bias_model": None if bias_run is None else bias_run.path.name,
-            "bias_model_agreement": bias.quality if bias else {},
+            "bias_model_quality": bias.quality if bias else {},
         }
         run.finish(result, table)
     fabric.barrier()

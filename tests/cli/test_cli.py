@@ -97,7 +97,7 @@ def test_demo_from_end_to_end(fairflac, tmp_path: Path) -> None:  # type: ignore
     assert len(find_runs(tmp_path)) == 4
     flac = next(run for run in find_runs(tmp_path) if run.result["method"] == "flac")
     assert set(flac.history[0]) >= {"pairs", "threshold", "spread", "mixed_rows", "singleton_rows"}
-    assert "colour" in flac.result["bias_model_agreement"]
+    assert "agreement:colour" in flac.result["bias_model_quality"]
 
 
 @pytest.mark.parametrize(

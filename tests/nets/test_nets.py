@@ -85,5 +85,5 @@ def test_wrong_weight_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"noise\.pth"):
         ResNet18(2, weights=tmp_path / "noise.pth")
     torch.save(SimpleConvNet(2).state_dict(), tmp_path / "other.pth")
-    with pytest.raises(UserError, match="ResNet-18"):
+    with pytest.raises(UserError, match="ResNet18"):
         ResNet18(2, weights=tmp_path / "other.pth")

@@ -42,7 +42,7 @@ def make_run(tmp_path: Path) -> MakeRun:
             "test": summary(predictions),
             "seconds": 12.34,
             "bias_model": "fedcba9876-s0" if stage_one else None,
-            "bias_model_agreement": {"hue": 0.875} if stage_one else {},
+            "bias_model_quality": {"agreement:hue": 0.875} if stage_one else {},
         }
         run.finish(result, predictions)
         return run

@@ -28,11 +28,13 @@ def train_command(
     from fairflac.config import resolve
     from fairflac.options import parse_assignments
     from fairflac.report.tables import as_json, as_text, rows
-    from fairflac.train import Place, train
+    from fairflac.train import Place, adopt, train
 
     settings = parse_assignments(changes) | ({"precision": precision} if precision else {})
-    config = resolve(dataset, method, seed, settings)
-    run = train(config, Place(runs, data), resume=resume, devices=devices, num_nodes=num_nodes)
+    config, place = resolve(dataset, method, seed, settings), Place(runs, data)
+    if isinstance(settings.get("bias_model"), str):
+        adopt(Path(settings["bias_model"]), place)
+    run = train(config, place, resume=resume, devices=devices, num_nodes=num_nodes)
     if run is None:
         return  # another process reports
     table = rows([run])

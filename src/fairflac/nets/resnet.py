@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import final
 
-import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from fairflac.errors import UserError
+from fairflac.nets.weights import load_weights
 from fairflac.types import Network, Output
 
 
@@ -38,8 +36,7 @@ class BasicBlock(nn.Module):
 class ResNet18(Network):
     """The network of the face and ImageNet experiments; features are the 512 numbers after average pooling.
 
-    `weights` is a local state dict (.pth or .safetensors) with torchvision's names. Its last layer is taken over when
-    the number of classes agrees and left out otherwise.
+    `weights` is a local state dict with torchvision's names, see `load_weights`.
     """
 
     feature_dim = 512
@@ -59,30 +56,13 @@ class ResNet18(Network):
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
         if weights is not None:
-            self._load(weights)
+            load_weights(self, weights)
 
     def forward(self, x: Tensor) -> Output:
         x = self.maxpool(F.relu(self.bn1(self.conv1(x)), inplace=True))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         features = self.avgpool(x).flatten(1)  # (B, 512)
         return Output(self.fc(features), features)
-
-    def _load(self, path: Path) -> None:
-        try:
-            safe = Path(path).suffix == ".safetensors"
-            state = load_file(path) if safe else dict(torch.load(path, map_location="cpu", weights_only=True))
-        except FileNotFoundError:
-            raise UserError(f"there is no weight file '{path}': check the path given as net weights") from None
-        except Exception as error:
-            raise UserError(
-                f"cannot read weights from '{path}': it must be a state dict (.pth or .safetensors)"
-            ) from error
-        if state.get("fc.weight", self.fc.weight).shape != self.fc.weight.shape:
-            state = {**state, "fc.weight": self.fc.weight, "fc.bias": self.fc.bias}
-        try:
-            self.load_state_dict(state)
-        except RuntimeError as error:
-            raise UserError(f"'{path}' does not hold the weights of a ResNet-18") from error
 
 
 def _layer(inputs: int, outputs: int, stride: int) -> nn.Sequential:

@@ -1,11 +1,13 @@
 """SimpleConvNet: four convolutions without pooling, the network of Biased-MNIST."""
 
+from pathlib import Path
 from typing import Annotated, final
 
 from pydantic import Field
 from torch import Tensor, nn
 
 from fairflac.nets.spectral_conv import SpectralConv2d
+from fairflac.nets.weights import load_weights
 from fairflac.types import Network, Output
 
 Four = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=4, max_length=4)]
@@ -16,7 +18,7 @@ class SimpleConvNet(Network):
     """4 x [Conv k x k → BatchNorm → ReLU], global average pool, Linear.
 
     With the defaults (k = 7, no strides) it is the paper's network, 531,210 parameters for 10 classes; k = 1 sees
-    single pixels only and so can learn nothing but colour.
+    single pixels only and so can learn nothing but colour. `weights`: a local state dict, see `load_weights`.
     """
 
     def __init__(
@@ -26,6 +28,7 @@ class SimpleConvNet(Network):
         kernel_size: Annotated[int, Field(ge=1, le=15)] = 7,
         strides: Four = (1, 1, 1, 1),
         channels: Four = (16, 32, 64, 128),
+        weights: Path | None = None,
     ) -> None:
         super().__init__()
         inputs = (3, *channels[:-1])
@@ -35,6 +38,8 @@ class SimpleConvNet(Network):
         self.pool = nn.AdaptiveAvgPool2d(1)
         self.fc = nn.Linear(channels[-1], num_classes)
         self.feature_dim = channels[-1]
+        if weights is not None:
+            load_weights(self, weights)
 
     def forward(self, x: Tensor) -> Output:
         features = self.pool(self.blocks(x)).flatten(1)  # (B, 128)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairflac.report.tables import UNKNOWN, is_result, percent
+from fairflac.report.quality import quality_line
+from fairflac.report.tables import UNKNOWN, is_result
 from fairflac.runs import Run
 
 SELECTION = {
@@ -46,17 +47,12 @@ def _making(run: Run) -> Making:
         epochs=str(train.get("epochs", UNKNOWN)),
         selection=SELECTION.get(rule, rule),
         seconds=result["seconds"],
-        bias_model=_bias_model(result.get("bias_model"), result.get("bias_model_agreement") or {}),
+        bias_model=_bias_model(result.get("bias_model"), result.get("bias_model_quality") or {}),
     )
 
 
-def _bias_model(name: str | None, agreement: dict[str, float]) -> str:
-    if name is None:
-        return UNKNOWN
-    return f"{name} " + (
-        ", ".join(f"({attribute}: right on {percent(share)})" for attribute, share in agreement.items())
-        or "(agreement with the attribute not known)"
-    )
+def _bias_model(name: str | None, quality: dict[str, float]) -> str:
+    return UNKNOWN if name is None else f"{name} ({quality_line(quality) or 'quality not measured'})"
 
 
 def _machine(run: Run) -> str:

@@ -1,0 +1,55 @@
+"""Precision and recall of S, on bias features whose right answers are known."""
+
+import numpy as np
+import pytest
+
+from fairflac.losses import FLACLoss
+from fairflac.metrics.pairs import pair_quality
+
+SETTINGS = FLACLoss().settings
+
+
+def samples(n: int = 1280, q: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 5, n)
+    return y, np.where(rng.random(n) < q, y, (y + rng.integers(1, 5, n)) % 5)
+
+
+def test_a_perfect_bias_model() -> None:
+    y, bias = samples()
+    quality = pair_quality(np.eye(5, dtype=np.float32)[bias], y, bias, SETTINGS, batch_size=128)
+    for half in ("s", "same_target", "different_target"):
+        assert quality[f"{half}.precision"] == quality[f"{half}.recall"] == 1
+        assert 0 < quality[f"{half}.chance"] < 0.5
+    assert quality["pairs"] == pytest.approx(quality["share"] * 128 * 127)
+
+
+def test_a_bias_model_that_sees_the_class() -> None:
+    """No pair of one class is ever far apart, and none of two classes near."""
+    y, bias = samples()
+    quality = pair_quality(np.eye(5, dtype=np.float32)[y], y, bias, SETTINGS, batch_size=128)
+    assert quality["pairs"] == quality["s.recall"] == quality["s.precision"] == 0
+
+
+def test_noise_is_as_right_as_chance() -> None:
+    y, bias = samples()
+    noise = np.random.default_rng(1).standard_normal((len(y), 8)).astype(np.float32)
+    quality = pair_quality(noise, y, bias, SETTINGS, batch_size=128)
+    assert quality["same_target.precision"] == pytest.approx(quality["same_target.chance"], abs=0.03)
+
+
+def test_by_hand() -> None:
+    """Two classes, two attribute values; the bias model takes sample 3 for the other value."""
+    y, bias = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    features = np.eye(2, dtype=np.float32)[[0, 1, 0, 0]]
+    quality = pair_quality(features, y, bias, SETTINGS, batch_size=4)
+    # inferred: 0-1 differ within a class; 0-2 and 0-3 agree across classes. true: 0-1, 2-3; 0-2, 1-3
+    assert quality["pairs"] == 6 and quality["share"] == 0.5
+    assert quality["same_target.precision"] == 1 and quality["same_target.recall"] == 0.5
+    assert quality["different_target.precision"] == 0.5 and quality["different_target.recall"] == 0.5
+    assert quality["s.precision"] == pytest.approx(2 / 3) and quality["s.recall"] == 0.5
+
+
+def test_without_the_attribute_only_sizes() -> None:
+    y, bias = samples(200)
+    assert set(pair_quality(np.eye(5, dtype=np.float32)[bias], y, None, SETTINGS, 64)) == {"pairs", "share"}
