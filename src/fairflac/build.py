@@ -43,8 +43,9 @@ def load_config(run: Run) -> RunConfig:
         options_of(DATASETS[config.dataset])(**config.data_options)
         options_of(NETS[config.net])(**config.net_options)
         options_of(METHODS[config.method])(**config.method_options)
-        if config.target != "class":
-            DATASETS[config.dataset].task.attributes[config.target]
+        attributes = DATASETS[config.dataset].attributes
+        if config.target != "class" and attributes is not None and config.target not in attributes:
+            raise ValueError("no such attribute")
     except (ValueError, KeyError) as error:
         raise UserError(f"'{run.path / 'config.toml'}' is not the config of a run of this version") from error
     return config

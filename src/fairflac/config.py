@@ -194,6 +194,6 @@ def _check_combination(config: RunConfig) -> None:
         raise UserError("epochs = 0 trains nothing: give the weights of the network as well, or set epochs")
     if config.train.epochs == 0 and config.train.selection != "last":
         raise UserError(f"selection = '{config.train.selection}' needs epochs to choose from: set epochs")
-    attributes = DATASETS[config.dataset].task.attributes
-    if config.target != "class" and config.target not in attributes:
+    attributes = DATASETS[config.dataset].attributes
+    if config.target != "class" and attributes is not None and config.target not in attributes:
         unknown(f"target of {config.dataset}", config.target, {"class", *attributes})

@@ -62,10 +62,10 @@ def _step_seconds(precision: str) -> float:
 
     from fairflac.build import build_method
     from fairflac.config import resolve
-    from fairflac.data import DATASETS
+    from fairflac.data.biased_digits import BiasedDigits
 
-    config = resolve("biased-digits", "vanilla")
-    method = build_method(config, DATASETS[config.dataset].task)
+    config = resolve(BiasedDigits.name, "vanilla")
+    method = build_method(config, BiasedDigits.task)
     x = torch.rand(config.train.batch_size, 3, 28, 28).contiguous(memory_format=torch.channels_last)
     y = torch.randint(0, 10, (len(x),))
     times = []

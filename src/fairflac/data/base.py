@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from fairflac.errors import unknown
 from fairflac.types import TaskSpec
 
 Split = Literal["train", "validation", "test"]
@@ -38,6 +39,8 @@ class BiasedDataset:
         """The same images with an attribute as the class to predict, as a bias model is trained."""
         if target == "class":
             return self
+        if target not in self.bias:
+            unknown("target", target, {"class", *self.bias})
         task = replace(self.task, classes=self.task.attributes[target].values, attributes={})
         return replace(self, y=self.bias[target], bias={}, task=task)
 
@@ -49,7 +52,7 @@ class Dataset(ABC):
     """
 
     name: ClassVar[str]
-    task: ClassVar[TaskSpec]
+    attributes: ClassVar[tuple[str, ...] | None]  # which bias attributes it has; None: known once it is loaded
     seed: int
 
     @classmethod

@@ -20,6 +20,7 @@ Q = Annotated[float, Field(ge=0.1, le=1)]
 class ColouredDigits(Dataset, ABC):
     """Any set of digits under the Biased-MNIST colouring."""
 
+    attributes: ClassVar[tuple[str, ...] | None] = ("colour",)
     task: ClassVar[TaskSpec] = TaskSpec(
         classes=tuple("0123456789"),
         attributes={"colour": Attribute(COLOUR_NAMES, aligned=tuple(range(10)))},

@@ -1,0 +1,40 @@
+"""Splits of a set that has none of its own: by content, so that copies of an image never straddle them."""
+
+import hashlib
+
+import numpy as np
+
+from fairflac.data.base import Split
+
+
+def split_by_content(
+    digests: np.ndarray, y: np.ndarray, seed: int, validation: float, test: float
+) -> dict[Split, np.ndarray]:
+    """(N,) content digests, (N,) classes → sorted positions of each split.
+
+    In each class the distinct contents, in an order that depends on them and on the seed alone, are cut at the wanted
+    shares. One image of three goes to the test split at least, and one stays for training. A content that occurs in
+    several classes goes where the first of them sends it.
+    """
+    home: dict[int, Split] = {}
+    for label in np.unique(y):
+        contents = sorted({int(d) for d in digests[y == label]} - home.keys(), key=lambda d: _rank(d, seed))
+        for name, members in _cut(contents, validation, test).items():
+            home.update(dict.fromkeys(members, name))
+    where = np.array([home[int(digest)] for digest in digests])
+    return {name: np.flatnonzero(where == name) for name in ("train", "validation", "test")}
+
+
+def _cut(contents: list[int], validation: float, test: float) -> dict[Split, list[int]]:
+    n = len(contents)
+    in_test = min(max(round(n * test), 1 if n > 2 and test > 0 else 0), n - 1) if n else 0
+    in_validation = min(max(round(n * validation), 1 if n > 5 and validation > 0 else 0), max(n - in_test - 1, 0))
+    return {
+        "test": contents[:in_test],
+        "validation": contents[in_test : in_test + in_validation],
+        "train": contents[in_test + in_validation :],
+    }
+
+
+def _rank(digest: int, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed} {digest}".encode()).digest()
