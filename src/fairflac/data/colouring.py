@@ -1,6 +1,7 @@
 """The Biased-MNIST colouring: a digit on a background whose colour goes with its class."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,18 +24,21 @@ COLOURS = np.array(
 COLOUR_NAMES = ("red", "green", "blue", "yellow", "magenta", "cyan", "orange", "pink", "violet", "grey")
 
 
-def assign_colours(y: np.ndarray, q: float, rng: np.random.Generator) -> np.ndarray:
-    """Give every digit a colour; conflicts are counted, not drawn.
+def assign_colours(
+    y: np.ndarray, q: float | Sequence[float], rng: np.random.Generator, n_confusing: int = len(COLOURS) - 1
+) -> np.ndarray:
+    """Give every digit a colour; conflicts are counted, not drawn. `q` is one for all classes or one for each.
 
     Per class of n digits, int(n * q) chosen at random get their own colour. The r that remain are cut into chunks
-    of ceil(r / 9), one chunk for each of the nine other colours in random order, so the last ones may get none.
+    of ceil(r / n_confusing), one for each of so many other colours in random order, so the last ones may get none.
     """
     colours = np.empty(len(y), dtype=np.int64)
     number = len(COLOURS)
+    shares = np.broadcast_to(q, number)
     for digit in range(number):
         members = rng.permutation(np.flatnonzero(y == digit))
-        others = rng.permutation([c for c in range(number) if c != digit])
-        aligned = int(len(members) * q)
+        others = rng.permutation([c for c in range(number) if c != digit])[:n_confusing]
+        aligned = int(len(members) * shares[digit])
         rest = members[aligned:]
         chunk = max(1, math.ceil(len(rest) / len(others)))
         colours[members[:aligned]] = digit

@@ -90,7 +90,7 @@ def _part(data: str, runs: list[Run]) -> Part:
     return Part(
         data=data,
         dataset=config["dataset"],
-        q=config.get("data_options", {}).get("q"),
+        q=q if isinstance(q := config.get("data_options", {}).get("q"), float) else None,
         shortcut=shortcut,
         verdict=verdict(compared, shortcut or "attribute", effective_size(first)),
         methods=_methods(compared),

@@ -1,0 +1,95 @@
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fairflac.data import cache as module
+from fairflac.data.cache import Images, read_images
+from fairflac.errors import UserError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "images").mkdir()
+    for i in range(5):
+        Image.new("RGB", (6, 6), (40 * i, 0, 0)).save(tmp_path / "images" / f"{i}.png")
+    return tmp_path / "images"
+
+
+def read(folder: Path, names: list[str] | None = None, **options: bool) -> Images:
+    names = [f"{i}.png" for i in range(5)] if names is None else names
+    return read_images(folder, names, (6, 6), folder.parent / "cache", silent=True, **options)
+
+
+def test_images_come_in_order(folder: Path) -> None:
+    images = read(folder)
+    assert images.pixels[:, 0, 0, 0].tolist() == [0, 40, 80, 120, 160]
+    assert isinstance(images.pixels, np.memmap) and not images.pixels.flags.writeable
+    assert images.kept.tolist() == [0, 1, 2, 3, 4] and len(set(images.digests.tolist())) == 5
+
+
+def test_nothing_is_decoded_twice(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = read(folder)
+
+    def never(*_: object) -> np.ndarray:
+        raise AssertionError("decoded again")
+
+    monkeypatch.setattr(module, "decode", never)
+    np.testing.assert_array_equal(read(folder).pixels, first.pixels)
+
+
+def test_a_changed_file_makes_a_new_cache(folder: Path) -> None:
+    read(folder)
+    Image.new("RGB", (6, 6), (200, 0, 0)).save(folder / "2.png")
+    assert read(folder).pixels[2, 0, 0, 0] == 200
+
+
+def test_broken_images_are_left_out_and_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "1.png").write_text("not an image")
+    (folder / "3.png").unlink()
+    names = [f"{i}.png" for i in range(5)]
+    images = read_images(folder, names, (6, 6), folder.parent / "cache")
+    assert images.kept.tolist() == [0, 2, 4]
+    assert images.pixels[:, 0, 0, 0].tolist() == [0, 80, 160] and len(images.digests) == 3
+    told = capsys.readouterr().err
+    assert "2 of 5 files" in told and "'1.png'" in told and "'3.png'" in told
+    with pytest.raises(UserError, match=r"'1\.png'.*--strict"):
+        read(folder, strict=True)
+    assert read(folder).kept.tolist() == [0, 2, 4]  # from the cache now
+
+
+def test_names_with_anything_in_them(folder: Path) -> None:
+    names = ["a b.png", 'it\'s "quoted".png', "ünï 字.png", "<script>alert(1)</script>.png".replace("/", "_")]
+    for name in names:
+        Image.new("RGB", (6, 6)).save(folder / name)
+    assert len(read(folder, names).pixels) == 4
+
+
+def test_two_readers_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+    build = module._build
+    monkeypatch.setattr(module, "_build", lambda *a: (built.append(1), build(*a)))
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: read(folder), range(4)))
+    assert len(built) == 1
+    assert all(np.array_equal(result.pixels, results[0].pixels) for result in results)
+
+
+def test_an_interrupted_build_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object) -> np.ndarray:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "decode", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        read(folder)
+    monkeypatch.undo()
+    assert not [path for path in (folder.parent / "cache").iterdir() if path.suffix != ".lock"]
+    assert len(read(folder).pixels) == 5
+
+
+def test_copies_have_the_same_digest(folder: Path) -> None:
+    (folder / "1.png").write_bytes((folder / "0.png").read_bytes())
+    digests = read(folder).digests.tolist()
+    assert digests[0] == digests[1] and len(set(digests)) == 4

@@ -1,0 +1,36 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairflac.data.splitting import split_by_content
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3)), min_size=1, max_size=80), st.integers(0, 5))
+def test_copies_never_straddle_and_nothing_is_lost(samples: list[tuple[int, int]], seed: int) -> None:
+    digests, y = (np.array(column) for column in zip(*samples, strict=True))
+    places = split_by_content(digests.astype(np.uint64), y, seed, 0.2, 0.2)
+    assert sorted(np.concatenate(list(places.values())).tolist()) == list(range(len(y)))
+    contents = [set(digests[rows].tolist()) for rows in places.values()]
+    assert sum(map(len, contents)) == len(set(digests.tolist()))
+
+
+def test_shares_hold_in_every_class_and_depend_on_the_seed() -> None:
+    digests, y = np.arange(400, dtype=np.uint64), np.repeat([0, 1], [300, 100])
+    places = split_by_content(digests, y, 0, 0.1, 0.2)
+    assert [int((y[places[name]] == 1).sum()) for name in ("train", "validation", "test")] == [70, 10, 20]
+    other = split_by_content(digests, y, 1, 0.1, 0.2)
+    assert not np.array_equal(places["test"], other["test"])
+
+
+def test_the_order_of_files_does_not_matter() -> None:
+    digests, y = np.arange(50, dtype=np.uint64), np.arange(50) % 3
+    order = np.random.default_rng(0).permutation(50)
+    first, second = split_by_content(digests, y, 0, 0.2, 0.2), split_by_content(digests[order], y[order], 0, 0.2, 0.2)
+    assert set(digests[first["test"]].tolist()) == set(digests[order][second["test"]].tolist())
+
+
+def test_small_classes_keep_something_to_train_on() -> None:
+    for n in range(1, 8):
+        places = split_by_content(np.arange(n, dtype=np.uint64), np.zeros(n, int), 0, 0.4, 0.5)
+        assert len(places["train"]) >= 1 and (n < 3 or len(places["test"]) >= 1)
