@@ -61,6 +61,7 @@ def test_stage_one_has_settings_of_its_own() -> None:
         ("biased-digits", "flac", {"bias_model": "nowhere"}, "'nowhere' is not a run directory"),
         ("biased-digits", "flac", {"bias_model": 3}, "give a run directory"),
         ("biased-digits", "flac", {"bias_model.epochs": 0}, "epochs = 0 trains nothing"),
+        ("folder", "flac-b", {}, "path is missing: give it with --set path"),
         ("biased-mnist", "flca", {}, "did you mean 'flac'"),
         ("biased-mnist", "flac", {"alhpa": 1}, "did you mean 'alpha'"),
         ("biased-mnist", "flac", {"net": "resnet81"}, "did you mean 'resnet18'"),
@@ -93,7 +94,8 @@ def test_every_recipe_resolves() -> None:
     for dataset in recipe_names():
         assert dataset in DATASETS
         for method in recipe_methods(dataset):
-            assert resolve(dataset, method).method == method
+            needed = {"path": "pets"} if dataset in ("folder", "csv") else {}
+            assert resolve(dataset, method, 0, needed).method == method
 
 
 def test_assignments() -> None:

@@ -17,7 +17,7 @@ def options_of(constructor: Callable[..., Any]) -> type[BaseModel]:
     target = constructor.__init__ if inspect.isclass(constructor) else constructor
     hints = get_type_hints(target, include_extras=True)
     fields: dict[str, Any] = {
-        name: (hints[name], parameter.default)
+        name: (hints[name], ... if parameter.default is inspect.Parameter.empty else parameter.default)
         for name, parameter in inspect.signature(target).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
@@ -31,7 +31,9 @@ def checked(model: type[BaseModel], values: dict[str, Any], where: str) -> BaseM
         return model(**values)
     except ValidationError as error:
         problem = error.errors()[0]
-        key = ".".join(str(part) for part in problem["loc"])
+        key = str(problem["loc"][0])  # what follows is a place inside the value, or a branch of its type
+        if problem["type"] == "missing":
+            raise UserError(f"{where}: {key} is missing: give it with --set {key}=…") from None
         raise UserError(f"{where}: {key} = {problem['input']!r} is not valid: {problem['msg']}") from None
 
 

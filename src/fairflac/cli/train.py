@@ -19,6 +19,7 @@ def train_command(
     num_nodes: Annotated[int, typer.Option("--num-nodes", min=1, help="Machines.")] = 1,
     precision: Annotated[str | None, typer.Option(help="auto, 32-true, bf16-mixed or 16-mixed.")] = None,
     resume: Annotated[bool, typer.Option("--resume/--restart", help="Go on from the last checkpoint, or anew.")] = True,
+    strict: Annotated[bool, typer.Option("--strict", help="An image that cannot be read is an error.")] = False,
     json: Json = False,
 ) -> None:
     """Train METHOD on DATASET (and first its bias model, where it needs one), then evaluate on the test split.
@@ -30,7 +31,8 @@ def train_command(
     from fairflac.report.tables import as_json, as_text, rows
     from fairflac.train import Place, adopt, train
 
-    settings = parse_assignments(changes) | ({"precision": precision} if precision else {})
+    given = {"precision": precision, "strict": strict or None}
+    settings = parse_assignments(changes) | {key: value for key, value in given.items() if value is not None}
     config, place = resolve(dataset, method, seed, settings), Place(runs, data)
     if isinstance(settings.get("bias_model"), str):
         adopt(Path(settings["bias_model"]), place)

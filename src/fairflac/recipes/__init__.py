@@ -4,6 +4,7 @@
 [NAME]                   what method NAME changes
 [[NAME.when]]            `if.KEY = VALUE`: only where these settings have these values
 [NAME.bias_model]        how its stage 1 differs from a vanilla run with the same settings
+like = "DATASET"         the recipes of another dataset hold for this one
 [bias_models.KIND]       other stages 1 that need no attribute labels, for `--set bias_model.kind=KIND`
 """
 
@@ -17,7 +18,8 @@ from fairflac.errors import unknown
 
 @cache
 def _load(dataset: str) -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath(f"{dataset}.toml").read_text())
+    recipe = tomllib.loads(files(__package__).joinpath(f"{dataset}.toml").read_text())
+    return _load(recipe["like"]) if "like" in recipe else recipe
 
 
 def recipe_names() -> list[str]:
