@@ -3,15 +3,18 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from lightning_fabric import Fabric
 
 from fairflac import checkpoint, hardware
+from fairflac.engine import collapse_advice
 from fairflac.errors import UserError
 from fairflac.evaluate import predictions
 from fairflac.metrics import accuracy
 from fairflac.optimise import Optimisation
+from fairflac.predictions import Predictions
 from toy import toy_config, toy_data, toy_method, toy_training
 
 
@@ -169,3 +172,13 @@ def test_a_loss_that_is_not_finite_is_not_saved_inside_an_epoch(
     with pytest.raises(UserError, match="loss became nan"):
         training.fit("vanilla", silent=True)
     assert checkpoint.load(training.run.last)["state"]["step"] == 1
+
+
+def test_a_collapse_to_one_class_is_told() -> None:
+    def table(prediction: list[int], y: list[int]) -> Predictions:
+        values = [np.array(column) for column in (range(4), y, prediction, [0.5] * 4)]
+        return Predictions(*values, features=np.zeros((4, 2)), bias={}, aligned={})
+
+    assert "collapsed" in str(collapse_advice(table([1, 1, 1, 1], [0, 1, 0, 1]), "validation"))
+    assert collapse_advice(table([1, 1, 0, 1], [0, 1, 0, 1]), "validation") is None
+    assert collapse_advice(table([1, 1, 1, 1], [1, 1, 1, 1]), "validation") is None  # nothing else to be right on

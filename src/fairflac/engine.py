@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor
@@ -25,6 +26,7 @@ from fairflac.losses.gather import gather
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
 from fairflac.optimise import Optimisation
+from fairflac.predictions import Predictions
 from fairflac.progress import meter
 from fairflac.runs import Run
 from fairflac.selection import RULES
@@ -57,6 +59,13 @@ class State:
     sums: dict[str, Tensor] = field(default_factory=dict)  # logged values of this epoch, not yet divided by `step`
     history: list[dict[str, Any]] = field(default_factory=list)
     best: float | None = None  # score of best.pt under the selection rule
+
+
+def collapse_advice(table: Predictions, split: str) -> str | None:
+    """For a model that gives all images the same class, which group accuracies alone hide well."""
+    if len(np.unique(table.prediction)) > 1 or len(np.unique(table.y)) == 1:
+        return None
+    return f"the model has collapsed: it gives every {split} image one class. Lower alpha or lr, or raise ce_weight"
 
 
 class Training:
@@ -124,15 +133,16 @@ class Training:
         self.state.step += 1
 
     def _end_epoch(self) -> str | None:
-        """Mean logs, validation, checkpoints; returns what the method advises."""
+        """Mean logs, validation, checkpoints; returns what there is to advise."""
         state, fabric = self.state, self.fabric
         means = self._means()
         self._share_buffers()
         entry: dict[str, Any] = {"epoch": state.epoch + 1, "lr": self.optimisation.lr, **means}
-        score = None
+        score = collapse = None
         if self.validation is not None:
             table = predictions(self.method, self.validation, fabric)
             entry["validation"] = summary(table)
+            collapse = collapse_advice(table, "validation")
             score = self.rule(table) if self.rule else None
         self.optimisation.end_epoch()
         self._tick()
@@ -144,7 +154,7 @@ class Training:
         self._save(self.run.last)
         if fabric.is_global_zero:
             self.run.write_history(state.history)
-        return self.method.advice(means)
+        return collapse or self.method.advice(means)
 
     def _means(self) -> dict[str, float]:
         """Of this epoch's logs, over all processes. A value that is not finite ends the run, with nothing saved."""

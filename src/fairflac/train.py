@@ -1,6 +1,7 @@
 """From a config to a finished run: data, network, bias model, training, evaluation."""
 
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from fairflac.config import RunConfig
 from fairflac.data.augment import make_augmentation
 from fairflac.data.base import BiasedDataset
 from fairflac.data.tensors import Pixels
-from fairflac.engine import Training, make_fabric
+from fairflac.engine import Training, collapse_advice, make_fabric
 from fairflac.errors import UserError
 from fairflac.evaluate import predictions
 from fairflac.hardware import choose_precision, describe
@@ -107,6 +108,8 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
     assert test is not None
     table = predictions(method, test, fabric)
     if fabric.is_global_zero:
+        if not place.silent and (collapse := collapse_advice(table, "test")):
+            print(f"{label}: {collapse}", file=sys.stderr)
         result = {
             "dataset": config.dataset,
             "method": config.method,
