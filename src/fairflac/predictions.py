@@ -1,14 +1,17 @@
 """Predictions: one row per sample of a split, the table that every metric and figure is computed from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
 from fairflac.errors import UserError
 from fairflac.files import replacing
+
+BY_ATTRIBUTE = ("bias", "aligned", "min_cell", "repeats")
 
 
 @dataclass(frozen=True)
@@ -22,13 +25,15 @@ class Predictions:
     features: np.ndarray  # (N, D)
     bias: Mapping[str, np.ndarray]  # per attribute; empty when none is known
     aligned: Mapping[str, np.ndarray]  # per attribute: does the value go with the class?
+    min_cell: Mapping[str, int] = field(default_factory=dict)  # see `Attribute`; 1 where it is not said
+    repeats: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.index)
 
     def save(self, path: Path) -> None:
         columns = {name: getattr(self, name) for name in ("index", "y", "prediction", "score", "features")}
-        attributes = {f"{kind}.{name}": v for kind in ("bias", "aligned") for name, v in getattr(self, kind).items()}
+        attributes = {f"{kind}.{name}": v for kind in BY_ATTRIBUTE for name, v in getattr(self, kind).items()}
         with replacing(path) as stream:
             np.savez(stream, **columns, **attributes)
 
@@ -41,8 +46,9 @@ class Predictions:
             raise UserError(f"there is no '{path}': has this run finished?") from None
         except (ValueError, OSError, EOFError, KeyError, BadZipFile) as error:
             raise UserError(f"'{path}' is damaged: delete 'done' beside it and train again") from error
-        nested: dict[str, dict[str, np.ndarray]] = {"bias": {}, "aligned": {}}
+        nested: dict[str, Any] = {kind: {} for kind in BY_ATTRIBUTE}
         for name in [name for name in columns if "." in name]:
             kind, _, attribute = name.partition(".")
-            nested[kind][attribute] = columns.pop(name)
-        return cls(bias=nested["bias"], aligned=nested["aligned"], **columns)
+            value = columns.pop(name)
+            nested[kind][attribute] = value if value.ndim else value.item()
+        return cls(**nested, **columns)

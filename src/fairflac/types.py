@@ -41,6 +41,8 @@ class Attribute:
 
     values: tuple[str, ...]
     aligned: tuple[int, ...]  # aligned[y] is the value that class y is correlated with
+    min_cell: int = 1  # images that a group of class and value needs for its accuracy to count
+    repeats: str | None = None  # what it is one of several measurements of: their scores are averaged
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ class TaskSpec:
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> "TaskSpec":
         attributes = {
-            name: Attribute(tuple(a["values"]), tuple(a["aligned"])) for name, a in stored["attributes"].items()
+            name: Attribute(tuple(a["values"]), tuple(a["aligned"]), a.get("min_cell", 1), a.get("repeats"))
+            for name, a in stored["attributes"].items()
         }
         rest = {key: tuple(stored[key]) for key in ("classes", "image_size", "mean", "std")}
         return cls(attributes=attributes, **rest)

@@ -1,3 +1,6 @@
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,6 +8,7 @@ from hypothesis import strategies as st
 
 from fairflac.metrics import accuracy, group_accuracy, summary
 from fairflac.predictions import Predictions
+from fairflac.types import Attribute, TaskSpec
 
 
 def make(y: list[int], bias: list[int], prediction: list[int], attributes: int = 1) -> Predictions:
@@ -54,3 +58,49 @@ def test_unbiased_is_the_mean_over_groups(samples: list[tuple[int, int, int]]) -
     numbers = summary(make(y, bias, prediction))
     assert numbers["unbiased"] == pytest.approx(np.mean(right))
     assert numbers["worst_group"] == pytest.approx(min(right))
+
+
+def test_small_cells_do_not_count_and_repeats_are_averaged() -> None:
+    """As on 9-class ImageNet, by hand: two clusterings of the same 8 images, cells of two images or more."""
+    y = [0, 0, 0, 0, 1, 1, 1, 1]
+    prediction = [0, 0, 1, 1, 1, 1, 1, 0]
+    first = [0, 0, 0, 1, 0, 0, 1, 1]  # (0,0) 2 of 3; (0,1) one image; (1,0) 2 of 2; (1,1) 1 of 2
+    second = [0, 1, 1, 1, 1, 1, 1, 1]  # (0,0) one image; (0,1) 1 of 3; (1,1) 3 of 4
+    table = replace(
+        make(y, first, prediction, attributes=0),
+        bias={"texture1": np.array(first), "texture2": np.array(second)},
+        aligned={"texture1": np.array(first) == y, "texture2": np.array(second) == y},
+        min_cell={"texture1": 2, "texture2": 2},
+        repeats={"texture1": "texture", "texture2": "texture"},
+    )
+    numbers = summary(table)
+    assert set(numbers) == {"accuracy", "n", "unbiased", "aligned", "conflicting", "worst_group"}
+    assert numbers["unbiased"] == pytest.approx(((2 / 3 + 1 + 1 / 2) / 3 + (1 / 3 + 3 / 4) / 2) / 2)
+    assert numbers["aligned"] == pytest.approx(((2 / 3 + 1 / 2) / 2 + 3 / 4) / 2)
+    assert numbers["conflicting"] == pytest.approx((1 + 1 / 3) / 2)
+    assert numbers["worst_group"] == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert group_accuracy(table, "texture1").n.tolist() == [3, 2, 2]
+    assert accuracy(table) == 5 / 8  # all images count here
+
+
+def test_no_cell_is_large_enough() -> None:
+    table = replace(make([0, 1], [0, 1], [0, 0]), min_cell={"tone": 10})
+    assert summary(table) == {"accuracy": 0.5, "n": 2}
+
+
+def test_what_counts_is_stored_with_the_predictions(tmp_path: Path) -> None:
+    table = replace(make([0, 1], [0, 1], [0, 0]), min_cell={"tone": 10}, repeats={"tone": "shade"})
+    table.save(tmp_path / "new.npz")
+    stored = Predictions.load(tmp_path / "new.npz")
+    assert stored.min_cell == {"tone": 10} and stored.repeats == {"tone": "shade"}
+    make([0, 1], [0, 1], [0, 0]).save(tmp_path / "old.npz")
+    assert Predictions.load(tmp_path / "old.npz").min_cell == {}
+
+
+def test_tasks_stored_before_there_were_small_cells() -> None:
+    attribute = Attribute(("0", "1"), (0, 1), min_cell=10, repeats="texture")
+    task = TaskSpec(("a", "b"), {"texture1": attribute}, (8, 8), (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+    assert TaskSpec.from_dict(task.to_dict()) == task
+    old = task.to_dict()
+    del old["attributes"]["texture1"]["min_cell"], old["attributes"]["texture1"]["repeats"]
+    assert TaskSpec.from_dict(old).attributes["texture1"] == Attribute(("0", "1"), (0, 1))

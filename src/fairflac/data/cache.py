@@ -57,7 +57,8 @@ def read_images(
         raise UserError(f"{_broken_line(broken, len(names), folder)}: mend or remove them, or do without --strict")
     kept = np.array([i for i, name in enumerate(names) if name not in broken], dtype=np.int64)
     digests = np.array([int(digest, 16) for digest in stored["digests"]], dtype=np.uint64)
-    return Images(np.load(pixels, mmap_mode="r"), kept, digests, broken)
+    # Copy-on-write: the file stays as it is, and torch takes no array that cannot be written to.
+    return Images(np.load(pixels, mmap_mode="c"), kept, digests, broken)
 
 
 def _key(folder: Path, names: Sequence[str], size: tuple[int, int], fit: Fit) -> str:

@@ -118,14 +118,19 @@ def _places(
 def _attributes(
     listing: Listing, kept: np.ndarray, y: np.ndarray, train: np.ndarray, num_classes: int
 ) -> tuple[dict[str, np.ndarray], dict[str, Attribute]]:
-    """Codes of each attribute, and which value goes with each class: the one it has more often than others have."""
+    """Codes of each attribute, and which value goes with each class in the training images."""
     bias, attributes = {}, {}
     for name, column in listing.attributes.items():
         values, codes = np.unique(np.array(column)[kept], return_inverse=True)
-        counts = np.zeros((num_classes, len(values)))
-        np.add.at(counts, (y[train], codes[train]), 1)
-        share = counts / counts.sum(1, keepdims=True)
-        aligned = (share - counts.sum(0) / counts.sum()).argmax(1)
         bias[name] = codes.astype(np.int64)
-        attributes[name] = Attribute(tuple(map(str, values)), tuple(int(a) for a in aligned))
+        aligned = aligned_values(y[train], codes[train], num_classes, len(values))
+        attributes[name] = Attribute(tuple(map(str, values)), aligned)
     return bias, attributes
+
+
+def aligned_values(y: np.ndarray, codes: np.ndarray, num_classes: int, num_values: int) -> tuple[int, ...]:
+    """For each class the value of an attribute that goes with it: the one it has more often than others have."""
+    counts = np.zeros((num_classes, num_values))
+    np.add.at(counts, (y, codes), 1)
+    share = counts / np.maximum(counts.sum(1, keepdims=True), 1)  # a class without images has no share of anything
+    return tuple(int(value) for value in (share - counts.sum(0) / counts.sum()).argmax(1))

@@ -14,7 +14,7 @@ def accuracy(table: Predictions) -> float:
 
 
 def group_accuracy(table: Predictions, attribute: str) -> pd.DataFrame:
-    """One row per non-empty group: y, bias, aligned, accuracy, n."""
+    """One row per group that has the images it needs (see `Attribute.min_cell`): y, bias, aligned, accuracy, n."""
     features = pd.DataFrame({"y": table.y, "bias": table.bias[attribute], "aligned": table.aligned[attribute]})
     frame = MetricFrame(
         metrics={"accuracy": accuracy_score, "n": count},
@@ -24,7 +24,8 @@ def group_accuracy(table: Predictions, attribute: str) -> pd.DataFrame:
     )
     groups = frame.by_group.dropna().reset_index()  # empty groups are rows without numbers
     numbers: pd.DataFrame = groups.astype({"aligned": bool, "n": int, "accuracy": float})
-    return numbers
+    large: pd.DataFrame = numbers[numbers.n >= table.min_cell.get(attribute, 1)].reset_index(drop=True)
+    return large
 
 
 def summary(table: Predictions) -> dict[str, float]:
@@ -34,17 +35,25 @@ def summary(table: Predictions) -> dict[str, float]:
     - `aligned`, `conflicting`: the same over groups whose attribute goes, or does not go, with the class
     - `worst_group`: the smallest of them
 
-    Several attributes: keys carry the attribute's name, `unbiased:colour`.
+    Several attributes: keys carry the attribute's name, `unbiased:colour`. Attributes that repeat one another count as
+    one, with the mean of their scores.
     """
     numbers: dict[str, float] = {"accuracy": accuracy(table), "n": len(table)}
+    scores: dict[str, list[dict[str, float]]] = {}
     for attribute in table.bias:
-        groups = group_accuracy(table, attribute)
-        suffix = f":{attribute}" if len(table.bias) > 1 else ""
-        parts = {
-            "unbiased": groups.accuracy.mean(),
-            "aligned": groups.accuracy[groups.aligned].mean(),
-            "conflicting": groups.accuracy[~groups.aligned].mean(),
-            "worst_group": groups.accuracy.min(),
-        }
-        numbers |= {f"{name}{suffix}": float(value) for name, value in parts.items() if np.isfinite(value)}
+        scores.setdefault(table.repeats.get(attribute, attribute), []).append(_scores(table, attribute))
+    for name, repeated in scores.items():
+        suffix = f":{name}" if len(scores) > 1 else ""
+        means = pd.DataFrame(repeated).mean()
+        numbers |= {f"{key}{suffix}": float(value) for key, value in means.items() if np.isfinite(value)}
     return numbers
+
+
+def _scores(table: Predictions, attribute: str) -> dict[str, float]:
+    groups = group_accuracy(table, attribute)
+    return {
+        "unbiased": groups.accuracy.mean(),
+        "aligned": groups.accuracy[groups.aligned].mean(),
+        "conflicting": groups.accuracy[~groups.aligned].mean(),
+        "worst_group": groups.accuracy.min(),
+    }

@@ -1,7 +1,7 @@
 """ResNet-18 with the layer names of torchvision, so that its published weights load as they are."""
 
 from pathlib import Path
-from typing import final
+from typing import Literal, final
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -36,16 +36,21 @@ class BasicBlock(nn.Module):
 class ResNet18(Network):
     """The network of the face and ImageNet experiments; features are the 512 numbers after average pooling.
 
-    `weights` is a local state dict with torchvision's names, see `load_weights`.
+    `stem` is how it begins: `imagenet` as published (7 x 7, a quarter of the positions after pooling), `cifar` with a
+    3 x 3 convolution and no pooling, for images of 32 pixels. `weights` is a local state dict with torchvision's names,
+    see `load_weights`.
     """
 
     feature_dim = 512
 
-    def __init__(self, num_classes: int, *, weights: Path | None = None) -> None:
+    def __init__(
+        self, num_classes: int, *, stem: Literal["imagenet", "cifar"] = "imagenet", weights: Path | None = None
+    ) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False)
+        small = stem == "cifar"
+        self.conv1 = nn.Conv2d(3, 64, *((3, 1, 1) if small else (7, 2, 3)), bias=False)  # size, stride, padding
         self.bn1 = nn.BatchNorm2d(64)
-        self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
+        self.maxpool = nn.Identity() if small else nn.MaxPool2d(3, stride=2, padding=1)
         self.layer1 = _layer(64, 64, stride=1)
         self.layer2 = _layer(64, 128, stride=2)
         self.layer3 = _layer(128, 256, stride=2)

@@ -1,5 +1,6 @@
 """Weights from a file into a network."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -9,35 +10,64 @@ from torch import nn
 
 from fairflac.errors import UserError
 
+# torchvision's files of ImageNet weights, by network. The last part of a name is how the file's sha256 begins.
+PUBLISHED = {"ResNet18": "resnet18-f37072fd.pth", "VGG16": "vgg16-397923af.pth"}
+
 
 def load_weights(net: nn.Module, path: Path) -> None:
     """A local state dict (.pth, .pt or .safetensors), or a checkpoint of a fairflac run.
 
     The last layer, `fc`, is taken over when the number of classes agrees and left out otherwise.
     """
-    state = _read(Path(path))
+    kind = type(net).__name__
+    state = read_state(Path(path), kind)
     own = net.state_dict()
     if "fc.weight" not in state or state["fc.weight"].shape != own["fc.weight"].shape:
         state |= {name: value for name, value in own.items() if name.startswith("fc.")}
     try:
         net.load_state_dict(state)
     except RuntimeError as error:
-        raise UserError(
-            f"'{path}' does not hold the weights of a {type(net).__name__} with these options: name the network it "
-            "belongs to, with its options"
-        ) from error
+        raise does_not_fit(path, kind) from error
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_state(path: Path, kind: str) -> dict[str, Any]:
+    """Tensors by name, for a network of this kind; nothing in the file is ever run."""
     try:
+        _check_published(path)
         safe = path.suffix == ".safetensors"
         state: dict[str, Any] = (
             load_file(path) if safe else dict(torch.load(path, map_location="cpu", weights_only=True))
         )
     except FileNotFoundError:
-        raise UserError(f"there is no weight file '{path}': check the path given as weights") from None
+        raise UserError(f"there is no weight file '{path}': check the path given as weights{_offer(kind)}") from None
+    except UserError:
+        raise
     except Exception as error:
         raise UserError(f"cannot read weights from '{path}': it must be a state dict (.pth or .safetensors)") from error
     if isinstance(state.get("method"), dict):  # a checkpoint of a run: the method's state, in which the network is one
         return {name.removeprefix("net."): v for name, v in state["method"].items() if name.startswith("net.")}
     return state
+
+
+def does_not_fit(path: Path, kind: str) -> UserError:
+    return UserError(
+        f"'{path}' does not hold the weights of a {kind} with these options: name the network it belongs to, with its "
+        f"options{_offer(kind)}"
+    )
+
+
+def _check_published(path: Path) -> None:
+    """A half-finished download is told from a wrong file only by its digest."""
+    if path.name not in PUBLISHED.values():
+        return
+    begins = path.stem.rpartition("-")[2]
+    with path.open("rb") as stream:
+        if not hashlib.file_digest(stream, "sha256").hexdigest().startswith(begins):
+            raise UserError(f"'{path}' is damaged: its sha256 does not begin with {begins}; download it again")
+
+
+def _offer(kind: str) -> str:
+    if kind not in PUBLISHED:
+        return ""
+    name = PUBLISHED[kind]
+    return f"; torchvision's ImageNet weights for it are the file {name}, to be had from PyTorch's model zoo page"

@@ -85,7 +85,8 @@ def _part(data: str, runs: list[Run]) -> Part:
     compared, table_rows = models(runs), rows(runs)
     tables = {model.name: model.run.predictions for model in compared}
     first = next(iter(tables.values()))
-    shortcut = " or ".join(name.replace("_", " ") for name in first.bias) or None
+    kinds = dict.fromkeys(first.repeats.get(name, name) for name in first.bias)
+    shortcut = " or ".join(name.replace("_", " ") for name in kinds) or None
     config = runs[0].config
     return Part(
         data=data,

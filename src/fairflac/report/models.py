@@ -63,8 +63,11 @@ def effective_size(table: Predictions) -> float:
 
     A mean of G group accuracies has the variance p(1 - p) · Σ(1 / n_g) / G², as if there were G² / Σ(1 / n_g) images.
     """
-    sizes = [np.unique(np.stack([table.y, values]), axis=1, return_counts=True)[1] for values in table.bias.values()]
-    return min((len(n) ** 2 / float((1 / n).sum()) for n in sizes), default=float(len(table)))
+    sizes = []
+    for name, values in table.bias.items():
+        n = np.unique(np.stack([table.y, values]), axis=1, return_counts=True)[1]
+        sizes.append(n[n >= table.min_cell.get(name, 1)])
+    return min((len(n) ** 2 / float((1 / n).sum()) for n in sizes if len(n)), default=float(len(table)))
 
 
 def _model(name: str, members: list[tuple[Run, Row]]) -> Model:
