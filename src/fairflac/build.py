@@ -1,5 +1,6 @@
 """From names in a config to the things they name."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,11 @@ from fairflac import checkpoint
 from fairflac.config import RunConfig
 from fairflac.data import DATASETS
 from fairflac.data.base import BiasedDataset, Split
-from fairflac.errors import UserError
+from fairflac.errors import UserError, unknown
 from fairflac.methods import METHODS
 from fairflac.methods.base import Method
 from fairflac.nets import NETS
-from fairflac.options import options_of
+from fairflac.options import checked, options_of
 from fairflac.runs import Run
 from fairflac.types import TaskSpec
 
@@ -23,6 +24,25 @@ def load_split(config: RunConfig, root: Path, split: Split) -> BiasedDataset | N
     dataset: Any = DATASETS[config.dataset]
     loaded: BiasedDataset | None = dataset(config.seed, **config.data_options).load(root, split)
     return None if loaded is None else loaded.with_target(config.target)
+
+
+def load_other(
+    name: str, changes: dict[str, Any], task: TaskSpec, seed: int, root: Path, split: Split
+) -> BiasedDataset | None:
+    """A split of another dataset, for a model of `task`: the classes must be the same, in the same order."""
+    if name not in DATASETS:
+        unknown("dataset", name, DATASETS)
+    dataset: Any = DATASETS[name]
+    loaded: BiasedDataset | None = dataset(seed, **dict(checked(options_of(dataset), changes, name))).load(root, split)
+    if loaded is not None and loaded.task.classes != task.classes:
+        raise UserError(f"the model knows {_few(task.classes)}, and {name} has {_few(loaded.task.classes)}")
+    # What the network sees is its own affair: size and normalisation are those that it was trained with.
+    own = {key: getattr(task, key) for key in ("image_size", "mean", "std")}
+    return None if loaded is None else replace(loaded, task=replace(loaded.task, **own))
+
+
+def _few(classes: tuple[str, ...]) -> str:
+    return ", ".join(classes[:3]) + (f" and {len(classes) - 3} more classes" if len(classes) > 3 else "")
 
 
 def build_method(config: RunConfig, task: TaskSpec) -> Method:

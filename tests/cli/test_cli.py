@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from fairflac import checkpoint
 from fairflac.cli import main
@@ -80,6 +81,11 @@ def test_train_evaluate_and_train_again(fairflac, tmp_path: Path) -> None:  # ty
     assert again["accuracy"] == run.result["test"]["accuracy"] and again["n"] == 1000
     assert "unbiased" in fairflac("evaluate", run.path, "--data", tmp_path, "--split", "train").out
     refused(fairflac("evaluate", run.path, "--data", tmp_path, "--split", "validation"), "no validation split")
+    on = ["evaluate", run.path, "--data", tmp_path, "--on", "biased-digits"]
+    assert json.loads(fairflac(*on, "--json").out)["accuracy"] == again["accuracy"]
+    assert "biased-digits, train split" in fairflac(*on, "--set", "q=0.5", "--split", "train").out
+    refused(fairflac(*on[:-1], "imagenet-a"), "imagenet-a")
+    refused(fairflac(*on[:-2], "--set", "q=0.5"), "--on")
     fairflac(*command, "--restart")
     assert run.done and run.last.stat().st_mtime_ns > before
 
@@ -118,7 +124,7 @@ def test_demo_from_end_to_end(fairflac, tmp_path: Path) -> None:  # type: ignore
         (["biased-digits", "vanilla", "--seed", "99999999999"], ["--seed"]),
         (["biased-digits", "vanilla", "--set", "validation=0.9999"], ["lower validation"]),
         (["biased-digits", "vanilla", "--precision", "16-mixed"], ["needs a GPU"]),
-        (["biased-digits", "flac", "--set", "bias_model=3"], ["bias_model.epochs"]),
+        (["biased-digits", "flac", "--set", "bias_model=3"], ["give a run directory"]),
         (["biased-digits", "flac", "--set", "bias_model.seed=x"], ["bias_model.seed"]),
         (["biased-digits", "flac", "--set", "bias_model.dataset=3"], ["dataset of the bias model"]),
         (["biased-digits", "flac", "--set", "net=[1]"], ["unknown net"]),
@@ -128,6 +134,30 @@ def test_demo_from_end_to_end(fairflac, tmp_path: Path) -> None:  # type: ignore
 )
 def test_mistakes_cost_one_line(fairflac, tmp_path: Path, words: list[str], parts: list[str]) -> None:  # type: ignore[no-untyped-def]
     refused(fairflac("train", *words, "--runs", tmp_path / "runs", "--data", tmp_path), *parts)
+
+
+@pytest.fixture
+def pets(tmp_path: Path) -> Path:
+    """Two classes of 40 photographs, one of which is broken."""
+    for label, red in (("cat", 60), ("it's a <b>dog</b>".replace("/", "_"), 180)):
+        (tmp_path / "pets" / label).mkdir(parents=True)
+        for i in range(40):
+            Image.new("RGB", (40, 30), (red + i, i, 0)).save(tmp_path / "pets" / label / f"photo {i}.jpg")
+    (tmp_path / "pets" / "cat" / "photo 7.jpg").write_text("meow")
+    return tmp_path / "pets"
+
+
+def test_own_images_from_end_to_end(fairflac, tmp_path: Path, pets: Path) -> None:  # type: ignore[no-untyped-def]
+    seen = fairflac("data", "check", pets, "--data", tmp_path)
+    assert seen.code == 0 and "train:" in seen.out and "cat" in seen.out and "'cat/photo 7.jpg'" in seen.err
+    refused(fairflac("data", "check", pets, "--data", tmp_path, "--strict"), "photo 7.jpg")
+    small = ["--set", "size=16", "--set", "net=simple-conv", *TINY]
+    command = ["train", "folder", "flac-b", "--set", f"path={pets}", "--runs", tmp_path / "runs", "--data", tmp_path]
+    answer = fairflac(*command, *small, "--set", "batch_size=32")
+    assert answer.code == 0, answer.err
+    assert "flac-b" in answer.out
+    refused(fairflac(*command, *small, "--strict"), "photo 7.jpg")
+    refused(fairflac("data", "check", tmp_path / "nowhere", "--data", tmp_path), "unknown dataset")
 
 
 def test_data_that_is_not_there_or_not_whole(fairflac, tmp_path: Path, mnist_folder: Path) -> None:  # type: ignore[no-untyped-def]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Data, Json
+from fairflac.cli.options import Data, Json, Set
 
 
 class SplitName(StrEnum):
@@ -19,29 +19,42 @@ def evaluate_command(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
     data: Data,
     split: Annotated[SplitName, typer.Option(help="Which part of the data.")] = SplitName.test,
+    on: Annotated[str | None, typer.Option(help="Another dataset with the same classes.")] = None,
+    changes: Set = [],  # noqa: B006 (typer copies it)
     json: Json = False,
 ) -> None:
-    """Predict a split anew with the trained model of RUN and print its metrics."""
+    """Predict a split anew with the trained model of RUN and print its metrics.
+
+    With --on, a split of another dataset; --set then changes settings of that dataset.
+    """
     import json as json_format
 
-    from fairflac.build import load_config, load_method, load_split
+    from fairflac.build import load_config, load_method, load_other, load_split
     from fairflac.engine import make_fabric
     from fairflac.errors import UserError
     from fairflac.evaluate import predictions
     from fairflac.metrics import summary
+    from fairflac.options import parse_assignments
     from fairflac.runs import Run
 
+    if changes and not on:
+        raise UserError("--set changes the dataset that --on names: give --on, or leave out --set")
     opened = Run.open(run)
-    config = load_config(opened)
-    dataset = load_split(config, data, split.value)
+    config, method = load_config(opened), load_method(opened)
+    if on:
+        dataset = load_other(on, parse_assignments(changes), method.spec, config.seed or 0, data, split.value)
+    else:
+        dataset = load_split(config, data, split.value)
     if dataset is None:
-        raise UserError(f"{config.dataset} has no {split} split in this run: it was trained with validation = 0")
+        raise UserError(f"{on or config.dataset} has no {split} split in this run: it was trained with validation = 0")
     fabric = make_fabric(config.train.precision)
-    table = predictions(load_method(opened).to(fabric.device), dataset, fabric)
+    table = predictions(method.to(fabric.device), dataset, fabric)
     numbers = summary(table)
     if json:
-        typer.echo(json_format.dumps({"run": str(run), "split": split.value, **numbers}, indent=1))
+        place = {"run": str(run), "dataset": on or config.dataset, "split": split.value}
+        typer.echo(json_format.dumps({**place, **numbers}, indent=1))
         return
-    typer.echo(f"{config.method} on {config.dataset}, {split} split, seed {config.seed}, {numbers.pop('n')} images")
+    where = f"{on or config.dataset}, {split} split"
+    typer.echo(f"{config.method} on {where}, seed {config.seed}, {numbers.pop('n')} images")
     for name, value in numbers.items():
         typer.echo(f"  {name.replace('_', ' '):<14}{value:7.1%}")
