@@ -1,6 +1,7 @@
 """Schedules, selection, failure and precision of the training loop."""
 
 import math
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,13 @@ import torch
 from lightning_fabric import Fabric
 
 from fairflac import checkpoint, hardware
-from fairflac.engine import collapse_advice
-from fairflac.errors import UserError
+from fairflac.engine import Training, collapse_advice
+from fairflac.errors import Stopped, UserError
 from fairflac.evaluate import predictions
 from fairflac.metrics import accuracy
 from fairflac.optimise import Optimisation
 from fairflac.predictions import Predictions
+from fairflac.types import Batch
 from toy import toy_config, toy_data, toy_method, toy_training
 
 
@@ -154,6 +156,45 @@ def test_a_checkpoint_of_another_config_is_refused(fabric: Fabric, tmp_path: Pat
     toy_training("vanilla", tmp_path, fabric, epochs=1).fit("vanilla", silent=True)
     with pytest.raises(UserError, match="does not belong to this run"):
         toy_training("vanilla", tmp_path, fabric, epochs=2, lr=0.5).fit("vanilla", silent=True)
+
+
+def test_a_run_resumed_inside_an_epoch_sees_the_same_images(
+    fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def watched(folder: str, seen: list[torch.Tensor]) -> Training:
+        training = toy_training("flac with supcon", tmp_path / folder, fabric, epochs=2, augment="photo")
+        batch_of = training.batch_of
+
+        def watch(index: torch.Tensor, epoch: int) -> Batch:
+            batch = batch_of(index, epoch)
+            seen.append(torch.cat(batch.views))
+            return batch
+
+        monkeypatch.setattr(training, "batch_of", watch)
+        return training
+
+    whole: list[torch.Tensor] = []
+    parts: list[torch.Tensor] = []
+    uninterrupted, broken = watched("whole", whole), watched("broken", parts)
+    uninterrupted.fit("flac", silent=True)
+    maybe_save = broken._maybe_save
+
+    def stop_after_four_steps(stop: threading.Event) -> None:
+        if len(parts) == 4:
+            stop.set()
+        maybe_save(stop)
+
+    monkeypatch.setattr(broken, "_maybe_save", stop_after_four_steps)
+    with pytest.raises(Stopped):
+        broken.fit("flac", silent=True)
+    resumed = watched("broken", parts)
+    torch.rand(7)  # the global generator has no part in it
+    resumed.fit("flac", silent=True)
+    assert broken.state.epoch == 1 and broken.state.step == 1
+    assert len(whole) == len(parts) == 6
+    assert all(torch.equal(a, b) for a, b in zip(whole, parts, strict=True))
+    weights = uninterrupted.method.state_dict()
+    assert all(torch.equal(value, weights[key]) for key, value in resumed.method.state_dict().items())
 
 
 def test_a_loss_that_is_not_finite_is_not_saved_inside_an_epoch(

@@ -79,9 +79,9 @@ def toy_bias(data: BiasedDataset) -> BiasSource:
     return BiasSource(Frozen(ToyNet(2)), torch.nn.functional.one_hot(shade, 2) + noise, {})
 
 
-def toy_batches(method: Method, data: BiasedDataset, fabric: Fabric) -> Batches:
+def toy_batches(method: Method, data: BiasedDataset, fabric: Fabric, **train: object) -> Batches:
     bias = toy_bias(data) if method.needs_bias_model else None
-    return Batches(method, data, toy_config(method.name), fabric, bias)
+    return Batches(method, data, toy_config(method.name, **train), fabric, bias)
 
 
 def toy_config(method: str, **train: object) -> RunConfig:
@@ -93,6 +93,6 @@ def toy_training(name: str, folder: Path, fabric: Fabric, **train: object) -> Tr
     """Ready to fit, as `fairflac train` would make it."""
     data = toy_data()
     method = toy_method(name)
-    batches = toy_batches(method, data, fabric)
+    batches = toy_batches(method, data, fabric, **train)
     torch.manual_seed(1)
     return Training(method, batches, len(data), toy_config(name, **train), fabric, Run(folder), validation=data)

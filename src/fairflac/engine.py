@@ -74,7 +74,7 @@ class Training:
     def __init__(
         self,
         method: Method,
-        batch_of: Callable[[Tensor], Batch],
+        batch_of: Callable[[Tensor, int], Batch],  # of sample indices and the epoch
         samples: int,
         config: RunConfig,
         fabric: Fabric,
@@ -127,7 +127,7 @@ class Training:
 
     def _step(self, index: Tensor) -> None:
         with self.fabric.autocast():
-            logs = self.method.step(self.batch_of(index), self.optimisation)
+            logs = self.method.step(self.batch_of(index, self.state.epoch), self.optimisation)
         sums = self.state.sums  # stays on the device: reading a value here would wait for it
         self.state.sums = {name: value + sums.get(name, 0) for name, value in logs.items()}
         self.state.step += 1

@@ -93,7 +93,7 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
         Samples.of(data).save(run.samples)
     method = build_method(config, data.task).to(fabric.device)
     bias = bias_source(config, data, fabric, run, bias_run) if bias_run else None
-    torch.manual_seed(config.seed * 1_000_003 + fabric.global_rank)  # but other augmentations on each
+    torch.manual_seed(config.seed * 1_000_003 + fabric.global_rank)  # but what a method draws in its steps differs
     validation = load_split(config, place.data, "validation")
     if validation is None and config.train.selection != "last":
         raise UserError(f"selection = '{config.train.selection}' needs validation data: set validation above 0")
@@ -126,12 +126,12 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
 
 
 class Batches:
-    """Index → Batch, with nothing in it that the method did not declare."""
+    """Indices and the epoch → Batch, with nothing in it that the method did not declare."""
 
     def __init__(
         self, method: Method, data: BiasedDataset, config: RunConfig, fabric: Fabric, bias: BiasSource | None
     ) -> None:
-        augment = make_augmentation(config.train.augment, data.task.image_size)
+        augment = make_augmentation(config.train.augment, data.task.image_size, config.seed or 0)
         self.pixels = Pixels(data.images, data.task, fabric.device, augment)
         self.y = torch.from_numpy(data.y).to(fabric.device)
         joint = data.joint_bias() if method.uses_bias_labels else None
@@ -141,8 +141,8 @@ class Batches:
         self.views = method.num_views
         self.bias = bias
 
-    def __call__(self, index: Tensor) -> Batch:
-        views = self.pixels(index, self.views)
+    def __call__(self, index: Tensor, epoch: int) -> Batch:
+        views = self.pixels(index, self.views, epoch)
         index = index.to(self.y.device, non_blocking=True)
         labels = None if self.labels is None else self.labels[index]
         features = None if self.bias is None else self.bias(index, views[0])

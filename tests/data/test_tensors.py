@@ -1,28 +1,33 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from fairflac.data.augment import make_augmentation
 from fairflac.data.tensors import Pixels
+from fairflac.errors import UserError
 from toy import TASK
+
+CPU = torch.device("cpu")
 
 
 def test_pixels_are_normalised_and_channels_last() -> None:
     images = np.zeros((3, 6, 6, 3), dtype=np.uint8)
     images[1, 2, 4] = (255, 51, 0)
-    (x,) = Pixels(images, TASK, torch.device("cpu"))(torch.tensor([1, 0]))
+    (x,) = Pixels(images, TASK, CPU)(torch.tensor([1, 0]))
     assert x.shape == (2, 3, 6, 6) and x.is_contiguous(memory_format=torch.channels_last)
     torch.testing.assert_close(x[0, :, 2, 4], torch.tensor([1.0, -0.6, -1.0]))
     assert (x[1] == -1).all()
 
 
-@pytest.mark.parametrize("name", ["crop-flip", "rotate-jitter"])
-def test_views_differ_and_repeat_with_the_generator(name: str) -> None:
-    images = np.random.default_rng(0).integers(0, 255, (4, 6, 6, 3), dtype=np.uint8)
-    augment = make_augmentation(name, (6, 6))  # type: ignore[arg-type]
-    pixels = Pixels(images, TASK, torch.device("cpu"), augment)
-    torch.manual_seed(0)
-    first, second = pixels(torch.arange(4), views=2)
-    torch.manual_seed(0)
-    again, _ = pixels(torch.arange(4), views=2)
-    assert first.shape == (4, 3, 6, 6) and not torch.equal(first, second) and torch.equal(first, again)
+def test_without_augmentation_the_network_sees_the_middle() -> None:
+    images = np.random.default_rng(0).integers(0, 256, (5, 9, 8, 3), dtype=np.uint8)
+    first, second = Pixels(images, TASK, CPU)(torch.tensor([3, 1]), views=2)
+    middle = torch.from_numpy(images[[3, 1], 1:7, 1:7]).permute(0, 3, 1, 2)
+    torch.testing.assert_close(first, (middle / 255 - 0.5) / 0.5)
+    assert first.is_contiguous(memory_format=torch.channels_last) and torch.equal(first, second)
+
+
+def test_images_that_do_not_fill_the_network_are_refused() -> None:
+    with pytest.raises(UserError, match="6 x 6 do not fill the 6 x 7"):
+        Pixels(np.zeros((1, 6, 6, 3), dtype=np.uint8), replace(TASK, image_size=(6, 7)), CPU)

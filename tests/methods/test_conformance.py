@@ -40,7 +40,7 @@ def test_step_moves_its_groups_and_nothing_else(name: str, fabric: Fabric, tmp_p
     training = toy_training(name, tmp_path, fabric)
     method = training.method
     before = {key: value.clone() for key, value in method.named_parameters()}
-    logs = [method.step(training.batch_of(index), training.optimisation) for index in training._batches(0)]
+    logs = [method.step(training.batch_of(index, 0), training.optimisation) for index in training._batches(0)]
     assert all(math.isfinite(value) for log in logs for value in log.values())
     assert all(not value.requires_grad and value.ndim == 0 for log in logs for value in log.values())
     trained = {id(p) for group in method.parameter_groups().values() for p in group}
@@ -72,7 +72,7 @@ def test_predict_is_deterministic_and_needs_no_bias(name: str) -> None:
 @each_case
 def test_undeclared_labels_are_out_of_reach(name: str, fabric: Fabric) -> None:
     method = toy_method(name)
-    batch = toy_batches(method, toy_data(), fabric)(torch.arange(4))
+    batch = toy_batches(method, toy_data(), fabric)(torch.arange(4), 0)
     if method.uses_bias_labels:
         assert batch.bias.shape == (4,)
     else:

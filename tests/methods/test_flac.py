@@ -15,7 +15,7 @@ from toy import TASK, ToyNet, toy_batches, toy_data
 
 
 def batch_of(method: FLAC | FLACB, fabric: Fabric) -> Batch:
-    return toy_batches(method, toy_data(), fabric)(torch.arange(32))
+    return toy_batches(method, toy_data(), fabric)(torch.arange(32), 0)
 
 
 @pytest.mark.parametrize("kind", [FLAC, FLACB])

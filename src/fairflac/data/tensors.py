@@ -1,35 +1,44 @@
 """From stored bytes to what a network sees."""
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from torch import Tensor
 
+from fairflac.data.augment import Augment, unit_floats
+from fairflac.data.boxes import centre_offset
+from fairflac.errors import UserError
 from fairflac.types import TaskSpec
 
 
 class Pixels:
-    """Images of one split, turned into normalised channels-last floats a batch at a time."""
+    """Images of one split, turned into normalised channels-last floats a batch at a time.
+
+    They may be stored larger than the network takes them: without augmentation it sees their middle.
+    """
 
     def __init__(
-        self,
-        images: np.ndarray,
-        task: TaskSpec,
-        device: torch.device,
-        augment: Callable[[Tensor], Tensor] | None = None,
+        self, images: np.ndarray, task: TaskSpec, device: torch.device, augment: Augment | None = None
     ) -> None:
+        stored, size = images.shape[1:3], task.image_size
+        if stored[0] < size[0] or stored[1] < size[1]:
+            raise UserError(f"images of {stored[0]} x {stored[1]} do not fill the {size[0]} x {size[1]} of the network")
         self.images = torch.from_numpy(images)  # (N, H, W, 3) uint8, no copy
         self.mean = torch.tensor(task.mean, device=device).view(1, 3, 1, 1)
         self.std = torch.tensor(task.std, device=device).view(1, 3, 1, 1)
         self.augment = augment
         self.device = device
+        top, left = centre_offset((stored[0], stored[1]), size)
+        self.middle = (slice(None), slice(top, top + size[0]), slice(left, left + size[1]))
 
-    def __call__(self, index: Tensor, views: int = 1) -> tuple[Tensor, ...]:
-        """(B,) → `views` tensors (B, 3, H, W); the permuted view of NHWC bytes is channels-last already."""
-        raw = self.images[index].to(self.device, non_blocking=True).permute(0, 3, 1, 2)
-        x = raw.float() / 255
-        return tuple(self._normalise(x if self.augment is None else self.augment(x)) for _ in range(views))
+    def __call__(self, index: Tensor, views: int = 1, epoch: int = 0) -> tuple[Tensor, ...]:
+        """(B,) → `views` tensors (B, 3, H, W); the epoch matters to augmentation only."""
+        raw = self.images.index_select(0, index)  # copies whole images, where indexing would copy byte by byte
+        if self.augment is None:
+            raw = raw[self.middle].contiguous()  # floats of a part with gaps would lose the channels-last order
+            return (self._normalise(unit_floats(raw.to(self.device, non_blocking=True))),) * views
+        raw = raw.to(self.device, non_blocking=True)
+        images = (self.augment(raw, index, epoch=epoch, view=view) for view in range(views))
+        return tuple(self._normalise(x) for x in images)
 
     def _normalise(self, x: Tensor) -> Tensor:
         return ((x - self.mean) / self.std).contiguous(memory_format=torch.channels_last)
