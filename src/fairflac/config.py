@@ -104,6 +104,7 @@ def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any
     bias_model = None
     if METHODS[method].needs_bias_model:
         shared = _without(settings, models["method_options"]) | {"net": net, "target": target}
+        shared.pop("bias_features", None)  # says how a bias model is used, and stage 1 has none
         run, kind = own_stage_one.pop("run", None), own_stage_one.pop("kind", None)
         if run is not None:
             bias_model = _finished(Path(str(run)), [*own_stage_one, *(["kind"] if kind else [])])

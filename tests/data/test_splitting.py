@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairflac.data.splitting import split_by_content
+from fairflac.data.splitting import deal, split_by_content
 
 
 @settings(max_examples=50, deadline=None)
@@ -34,3 +34,21 @@ def test_small_classes_keep_something_to_train_on() -> None:
     for n in range(1, 8):
         places = split_by_content(np.arange(n, dtype=np.uint64), np.zeros(n, int), 0, 0.4, 0.5)
         assert len(places["train"]) >= 1 and (n < 3 or len(places["test"]) >= 1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=80), st.integers(0, 5))
+def test_names_are_dealt_once_and_copies_stay_together(contents: list[int], seed: int) -> None:
+    names, digests = [f"{i}.jpg" for i in range(len(contents))], np.array(contents, dtype=np.uint64)
+    parts = deal(names, (0.5, 0.3, 0.2), seed, digests)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(len(names)))
+    assert sum(len(set(digests[part].tolist())) for part in parts) == len(set(contents))
+    order = np.random.default_rng(0).permutation(len(names))
+    others = deal([names[i] for i in order], (0.5, 0.3, 0.2), seed, digests[order])
+    for part, other in zip(parts, others, strict=True):
+        assert [names[i] for i in part] == [names[order[i]] for i in other]
+
+
+def test_shares_of_names() -> None:
+    parts = deal([str(i) for i in range(100)], (0.8, 0.1, 0.1), 0)
+    assert [len(part) for part in parts] == [80, 10, 10]

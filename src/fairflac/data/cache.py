@@ -61,6 +61,18 @@ def read_images(
     return Images(np.load(pixels, mmap_mode="c"), kept, digests, broken)
 
 
+def prove_images(folder: Path, names: Sequence[str], *, label: str) -> None:
+    """Decode every image and keep none; an error names those that cannot be read."""
+    with meter(f"checking {label}", len(names)) as bar:
+        broken = {}
+        for name, found in _decoded(folder, names, (8, 8), "squash"):
+            if isinstance(found, Unreadable):
+                broken[name] = str(found)
+            bar.advance()
+    if broken:
+        raise UserError(f"{_broken_line(broken, len(names), folder)}: put them in place again with 'fairflac data get'")
+
+
 def _key(folder: Path, names: Sequence[str], size: tuple[int, int], fit: Fit) -> str:
     """Of place, names, sizes and times of the files, so that looking does not mean reading them all."""
     digest = hashlib.sha256(json.dumps([FORMAT, str(folder.resolve()), size, fit]).encode())

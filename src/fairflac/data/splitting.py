@@ -1,6 +1,8 @@
 """Splits of a set that has none of its own: by content, so that copies of an image never straddle them."""
 
 import hashlib
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -36,5 +38,24 @@ def _cut(contents: list[int], validation: float, test: float) -> dict[Split, lis
     }
 
 
-def _rank(digest: int, seed: int) -> bytes:
-    return hashlib.sha256(f"{seed} {digest}".encode()).digest()
+def deal(
+    names: Sequence[str], shares: Sequence[float], seed: int, digests: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Distinct names → positions of each share, in an order that depends on names and seed alone.
+
+    With (N,) content digests, copies of an image go where the first of their names goes, and count as one.
+    """
+    contents = names if digests is None else digests.tolist()
+    members: dict[object, list[int]] = {}
+    for position in sorted(range(len(names)), key=names.__getitem__):
+        members.setdefault(contents[position], []).append(position)
+    dealt = sorted(members.values(), key=lambda copies: _rank(names[copies[0]], seed))
+    cuts = [0, *(round(len(dealt) * share) for share in accumulate(shares))]
+    return [
+        np.array([position for copies in dealt[start:end] for position in copies], dtype=np.int64)
+        for start, end in pairwise(cuts)
+    ]
+
+
+def _rank(key: int | str, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed} {key}".encode(errors="surrogateescape")).digest()

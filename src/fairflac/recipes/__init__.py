@@ -2,7 +2,7 @@
 
 [all]                    what all methods of this dataset share
 [NAME]                   what method NAME changes
-[[NAME.when]]            `if.KEY = VALUE`: only where these settings have these values
+[[NAME.when]]            `if.KEY = VALUE`: only where these settings have these values; `bias_model.KEY` changes stage 1
 [NAME.bias_model]        how its stage 1 differs from a vanilla run with the same settings
 like = "DATASET"         the recipes of another dataset hold for this one
 [bias_models.KIND]       other stages 1 that need no attribute labels, for `--set bias_model.kind=KIND`
@@ -44,10 +44,15 @@ def recipe_for(dataset: str, method: str, changes: dict[str, Any]) -> dict[str, 
     """Settings of `method` on `dataset`; `changes` (the user's own) decide which `when` entries hold."""
     if dataset not in recipe_names():
         return {}
-    recipe = _load(dataset)
-    settings: dict[str, Any] = {**recipe.get("all", {}), **recipe.get(method, {})}
-    for case in settings.pop("when", []):
+    sections = [_load(dataset).get(name, {}) for name in ("all", method)]
+    settings: dict[str, Any] = {key: value for section in sections for key, value in section.items() if key != "when"}
+    for case in (case for section in sections for case in section.get("when", [])):
         known = {**settings, **changes}
         if all(known.get(key) == value for key, value in case["if"].items()):
-            settings |= {key: value for key, value in case.items() if key != "if"}
+            settings |= {key: _changed(settings.get(key), value) for key, value in case.items() if key != "if"}
     return settings
+
+
+def _changed(old: Any, new: Any) -> Any:
+    """Of a table, such as `bias_model`, only what is named changes."""
+    return {**old, **new} if isinstance(old, dict) and isinstance(new, dict) else new
