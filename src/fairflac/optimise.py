@@ -13,7 +13,7 @@ from fairflac.methods.base import Method
 
 
 def make_schedule(optimiser: torch.optim.Optimizer, config: TrainConfig) -> LRScheduler:
-    """Stepped once per epoch. `multistep`: x 0.1 at a third and two thirds of the epochs (paper, Section 4.3)."""
+    """Stepped once per epoch. `multistep`: x 0.1 at a third and two thirds of the epochs (paper, Section 4.4)."""
     epochs = config.epochs
     if config.schedule == "multistep":
         milestones = {max(1, epochs // 3), max(1, 2 * epochs // 3)}  # the first epoch always has the full rate

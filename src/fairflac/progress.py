@@ -74,6 +74,11 @@ class _Lines:
         print(text, file=sys.stderr, flush=True)
 
 
+def tell(text: str) -> None:
+    """A line for the person who started this, outside of any bar."""
+    print(text, file=sys.stderr, flush=True)
+
+
 @contextmanager
 def meter(label: str, total: int, *, done: int = 0, silent: bool = False) -> Iterator[Meter]:
     """Show progress of `total` steps, `done` of them finished before, on standard error."""

@@ -1,7 +1,6 @@
 """From a config to a finished run: data, network, bias model, training, evaluation."""
 
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from fairflac.evaluate import predictions
 from fairflac.hardware import choose_precision, describe
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
+from fairflac.progress import tell
 from fairflac.report.quality import quality_line
 from fairflac.runs import Run
 from fairflac.samples import Samples
@@ -109,7 +109,7 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
     table = predictions(method, test, fabric)
     if fabric.is_global_zero:
         if not place.silent and (collapse := collapse_advice(table, "test")):
-            print(f"{label}: {collapse}", file=sys.stderr)
+            tell(f"{label}: {collapse}")
         result = {
             "dataset": config.dataset,
             "method": config.method,

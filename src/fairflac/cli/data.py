@@ -9,7 +9,7 @@ import typer
 from fairflac.cli.options import Data
 
 app = typer.Typer(help="Obtain datasets and check them.", no_args_is_help=True, rich_markup_mode=None)
-Name = Annotated[str, typer.Argument(help="mnist, or a dataset (see fairflac list datasets).")]
+Name = Annotated[str, typer.Argument(help="mnist, cifar10 or a dataset (see fairflac list datasets).")]
 
 
 def _named(name: str) -> Any:
@@ -28,17 +28,17 @@ def get(
     name: Name,
     data: Data,
     source: Annotated[
-        Path | None, typer.Option("--from", help="A folder that has the files; no other source is tried.")
+        Path | None, typer.Option("--from", help="A folder or archive that has the files; no other source is tried.")
     ] = None,
 ) -> None:
-    """Obtain NAME: from the folder you name, else from public sources; every file is proved by its checksum."""
+    """Obtain NAME: from where you say, else from public sources, by checksum; or read how to get it by hand."""
     fetch: Callable[..., None] = _named(name).get
     fetch(data, source, typer.echo)
 
 
 @app.command("check")
 def check(
-    name: Annotated[str, typer.Argument(help="mnist, a dataset, or a folder or CSV file of your own images.")],
+    name: Annotated[str, typer.Argument(help="mnist, cifar10, a dataset, or a folder or CSV file of your own images.")],
     data: Data,
     strict: Annotated[bool, typer.Option("--strict", help="An image that cannot be read is an error.")] = False,
 ) -> None:

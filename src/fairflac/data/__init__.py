@@ -4,14 +4,26 @@ from fairflac.data import mnist
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.biased_digits import BiasedDigits
 from fairflac.data.biased_mnist import BiasedMNIST
+from fairflac.data.celeba import CelebA
+from fairflac.data.fairface import FairFace
 from fairflac.data.folder import Folder
 from fairflac.data.imagenet9 import ImageNet9
 from fairflac.data.imagenet_a import ImageNetA
 from fairflac.data.table import Table
+from fairflac.data.utkface import UTKFace
 
-DATASETS: dict[str, type[Dataset]] = {
-    dataset.name: dataset for dataset in (BiasedMNIST, BiasedDigits, ImageNet9, ImageNetA, Folder, Table)
-}
+_ALL: tuple[type[Dataset], ...] = (
+    BiasedMNIST,
+    BiasedDigits,
+    UTKFace,
+    CelebA,
+    FairFace,
+    ImageNet9,
+    ImageNetA,
+    Folder,
+    Table,
+)
+DATASETS: dict[str, type[Dataset]] = {dataset.name: dataset for dataset in _ALL}
 
 # Raw files that datasets are built from, by name: modules with `get` and `check`.
 SOURCES = {"mnist": mnist}

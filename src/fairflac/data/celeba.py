@@ -1,6 +1,5 @@
 """CelebA: blond hair or heavy makeup, which go with gender."""
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, final
@@ -15,6 +14,7 @@ from fairflac.data.faces import ATTRIBUTES, Faces, face_task, read_faces
 from fairflac.data.folder import Size
 from fairflac.data.splitting import deal
 from fairflac.errors import UserError
+from fairflac.progress import tell
 
 IMAGES = "img_align_celeba"
 PUBLISHED = {"train": 162770, "validation": 19867, "test": 19962}
@@ -159,4 +159,4 @@ def warn_of_few(faces: Faces, classes: tuple[str, ...], split: Split) -> None:
     for group, number in group_counts(faces, classes).items():
         if number < FEW:
             effect = f"one image moves its accuracy by {100 / number:.1f} points" if number else "it is not measured"
-            warnings.warn(f"celeba {split}: the group '{group}' has {number} images, {effect}", stacklevel=3)
+            tell(f"celeba {split}: the group '{group}' has {number} images, {effect}")

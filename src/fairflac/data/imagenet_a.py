@@ -1,6 +1,5 @@
 """ImageNet-A: photographs that ordinary classifiers get wrong, as a test of models of 9-class ImageNet."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, final
@@ -13,6 +12,7 @@ from fairflac.data.imagenet9 import nine_class_task, read_photos
 from fairflac.data.linking import link_folders
 from fairflac.data.synsets import ALL, CLASSES, SynsetFiles, first_damaged, list_synsets
 from fairflac.errors import UserError
+from fairflac.progress import tell
 
 FOLDER = "imagenet-a"
 HOW_TO_GET = """
@@ -68,7 +68,7 @@ class ImageNetA(Dataset):
             return None
         files = _present(root / FOLDER)
         for line in _absent_line(files):
-            print(line, file=sys.stderr)
+            tell(line)
         images = read_photos(root / FOLDER, files, self.size, root / "cache", self.strict)
         return BiasedDataset(
             images=images.pixels,
