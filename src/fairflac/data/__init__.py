@@ -1,10 +1,11 @@
 """All datasets by name."""
 
-from fairflac.data import mnist
+from fairflac.data import cifar10, mnist
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.biased_digits import BiasedDigits
 from fairflac.data.biased_mnist import BiasedMNIST
 from fairflac.data.celeba import CelebA
+from fairflac.data.corrupted_cifar10 import CorruptedCIFAR10
 from fairflac.data.fairface import FairFace
 from fairflac.data.folder import Folder
 from fairflac.data.imagenet9 import ImageNet9
@@ -15,6 +16,7 @@ from fairflac.data.utkface import UTKFace
 _ALL: tuple[type[Dataset], ...] = (
     BiasedMNIST,
     BiasedDigits,
+    CorruptedCIFAR10,
     UTKFace,
     CelebA,
     FairFace,
@@ -26,6 +28,6 @@ _ALL: tuple[type[Dataset], ...] = (
 DATASETS: dict[str, type[Dataset]] = {dataset.name: dataset for dataset in _ALL}
 
 # Raw files that datasets are built from, by name: modules with `get` and `check`.
-SOURCES = {"mnist": mnist}
+SOURCES = {"mnist": mnist, "cifar10": cifar10}
 
 __all__ = ["DATASETS", "SOURCES", "BiasedDataset", "Dataset", "Split"]

