@@ -10,7 +10,8 @@ import torch
 from lightning_fabric import Fabric
 
 from fairflac import checkpoint, hardware
-from fairflac.engine import Training, collapse_advice
+from fairflac.collapse import collapse_advice
+from fairflac.engine import Training
 from fairflac.errors import Stopped, UserError
 from fairflac.evaluate import predictions
 from fairflac.metrics import accuracy

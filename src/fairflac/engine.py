@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass, field
 from types import FrameType
 from typing import Any
 
-import numpy as np
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
 from fairflac import checkpoint
+from fairflac.collapse import collapse_advice
 from fairflac.config import RunConfig
 from fairflac.data.base import BiasedDataset
 from fairflac.data.sampling import epoch_batches
@@ -26,7 +26,6 @@ from fairflac.losses.gather import gather
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
 from fairflac.optimise import Optimisation
-from fairflac.predictions import Predictions
 from fairflac.progress import meter
 from fairflac.runs import Run
 from fairflac.selection import RULES
@@ -59,13 +58,6 @@ class State:
     sums: dict[str, Tensor] = field(default_factory=dict)  # logged values of this epoch, not yet divided by `step`
     history: list[dict[str, Any]] = field(default_factory=list)
     best: float | None = None  # score of best.pt under the selection rule
-
-
-def collapse_advice(table: Predictions, split: str) -> str | None:
-    """For a model that gives all images the same class, which group accuracies alone hide well."""
-    if len(np.unique(table.prediction)) > 1 or len(np.unique(table.y)) == 1:
-        return None
-    return f"the model has collapsed: it gives every {split} image one class. Lower alpha or lr, or raise ce_weight"
 
 
 class Training:

@@ -11,11 +11,12 @@ from torch import Tensor
 from fairflac import checkpoint
 from fairflac.bias_model import BiasSource, bias_source
 from fairflac.build import build_method, load_split
+from fairflac.collapse import collapse_advice
 from fairflac.config import RunConfig
 from fairflac.data.augment import make_augmentation
 from fairflac.data.base import BiasedDataset
 from fairflac.data.tensors import Pixels
-from fairflac.engine import Training, collapse_advice, make_fabric
+from fairflac.engine import Training, make_fabric
 from fairflac.errors import UserError
 from fairflac.evaluate import predictions
 from fairflac.hardware import choose_precision, describe
