@@ -159,6 +159,13 @@ def test_the_ordinary_way_in_mixed_precision_double_and_without_a_batch() -> Non
     assert_same([y], [ordinary(x, conv.weight)], 1e-4)
 
 
+def test_small_kernels_gain_in_training_only() -> None:
+    conv, x = SpectralConv2d(128, 128, 3, padding=1), torch.zeros(128, 128, 8, 8)
+    assert conv.goes_by_frequencies(x)
+    with torch.no_grad():
+        assert not conv.goes_by_frequencies(x)
+
+
 @pytest.mark.parametrize(
     ("shape", "pays"),
     [
@@ -166,7 +173,8 @@ def test_the_ordinary_way_in_mixed_precision_double_and_without_a_batch() -> Non
         ((128, 32, 64, 28, 28, 7), True),
         ((128, 16, 32, 28, 28, 7), True),
         ((128, 3, 16, 28, 28, 7), False),  # too few channels
-        ((128, 64, 128, 28, 28, 3), False),
+        ((128, 128, 128, 8, 8, 3), True),
+        ((16, 128, 128, 8, 8, 3), False),
         ((1, 64, 128, 28, 28, 7), False),  # the kernel's spectrum for one image
         ((4, 16, 16, 8, 8, 5), False),
         ((0, 64, 128, 28, 28, 7), False),

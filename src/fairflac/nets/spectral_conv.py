@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-MOVE = 80  # measured: to write and read a number of a spectrum takes as long as so many multiplications
+MOVE = 40  # measured: to write and read a number of a spectrum takes as long as so many multiplications
 BOUND = 256 << 20  # bytes for the spectra of one part of a batch, and the most that those of a kernel may take
 
 _memory = threading.local()
@@ -155,7 +155,7 @@ def spectral_pays(x: torch.Size, weight: torch.Size) -> bool:
     kernel = 4 * f * n * c * o  # numbers in its spectrum, and multiplications per image
     multiplications = b * (c + o) * (2 * f * h * w + 4 * f * n * w) + (2 * kw + b) * kernel
     moves = 2 * f * n * (c + o) * b + kernel
-    wide = min(c, o) >= 16 and min(kh, kw) >= 5  # narrower matrices leave the vector units idle
+    wide = min(c, o) >= 16 and min(kh, kw) >= 3  # narrower matrices leave the vector units idle
     return wide and 4 * kernel <= BOUND and multiplications + MOVE * moves < b * h * w * kh * kw * c * o
 
 
@@ -171,4 +171,5 @@ class SpectralConv2d(nn.Conv2d):
         plain = self.stride == self.dilation == (1, 1) and self.groups == 1 and self.padding_mode == "zeros"
         single = x.dtype == self.weight.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
         batch = x.device.type == "cpu" and x.dim() == 4
-        return same and plain and single and batch and spectral_pays(x.shape, self.weight.shape)
+        gains = min(self.kernel_size) >= 5 or torch.is_grad_enabled()  # small kernels gain in the backward pass only
+        return same and plain and single and batch and gains and spectral_pays(x.shape, self.weight.shape)
