@@ -208,6 +208,20 @@ def test_under_compile(backend: str) -> None:
     assert loss.stats["pairs"] > 0
 
 
+def test_a_long_list_gives_way_to_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or memory would grow with the number of pairs."""
+    b, h, y = batch(60)
+    expected, expected_gradient = value_and_gradient(DenseFLACLoss(), b, h, y)
+    monkeypatch.setattr(listed, "WORTH", 1e9)
+    for most, lists in ((10**6, True), (50, False)):
+        monkeypatch.setattr(listed, "MOST", most)
+        found = listed.listed_flac(b.numpy(), h.detach().numpy(), y.numpy(), FLACLoss().settings)
+        assert (found is not None) == lists
+        value, gradient = value_and_gradient(FLACLoss(), b, h, y)
+        assert_close(value, expected, 1e-10)
+        assert_close(gradient, expected_gradient, 1e-10)
+
+
 def test_no_second_derivative() -> None:
     b, h, y = batch(10)
     with pytest.raises(RuntimeError, match="twice"):

@@ -18,8 +18,10 @@ Indices = NDArray[np.intp]
 
 # Features to gather per pair of the batch, from which on masked tiles are faster (measured).
 WORTH = 4
+# Pairs that a list may have, at about 200 bytes each, so that memory stays bounded whatever N is.
+MOST = 2**19
 # Pairs whose features are held at a time.
-CHUNK = 2**15
+CHUNK = 2**13
 
 
 @np.errstate(all="ignore")  # what is not finite is an error already
@@ -55,7 +57,7 @@ def listed_flac(bias: Floats, features: Floats, y: Indices, settings: Settings) 
 
 def _list_pairs(batch: Batch) -> Indices | None:
     """(2, U): the pairs i < j in S, unless they are too many."""
-    budget = WORTH * batch.n**2 // (batch.b.rows.shape[1] + batch.h.rows.shape[1])
+    budget = min(WORTH * batch.n**2 // (batch.b.rows.shape[1] + batch.h.rows.shape[1]), MOST)
     found = []
     for rows in batch.tiles:
         same_class = batch.y[rows, None] == batch.y[rows.start :]

@@ -26,7 +26,7 @@ class FLACLoss(nn.Module):
     An empty S gives a zero that can be differentiated: bias features that are all equal, a single sample, or one class
     of one attribute. Features that are not finite are a ValueError. Only `features` receives gradients, once (second
     derivatives: `DenseFLACLoss`). Half-precision inputs are computed in fp32, also under autocast. Time grows with N²,
-    memory beside inputs and gradient stays at some tens of MB.
+    memory beside inputs and gradient stays below some hundred MB.
     """
 
     def __init__(
