@@ -22,10 +22,10 @@ class Half:
 
     def add(self, candidates: np.ndarray, inferred: np.ndarray, true: np.ndarray) -> None:
         """(N, N) masks of one batch."""
-        for name, mask in {
-            "candidates": candidates, "inferred": inferred, "true": true, "both": inferred & true
-        }.items():  # fmt: skip
-            setattr(self, name, getattr(self, name) + int(np.count_nonzero(mask)))
+        self.candidates += np.count_nonzero(candidates)
+        self.inferred += np.count_nonzero(inferred)
+        self.true += np.count_nonzero(true)
+        self.both += np.count_nonzero(inferred & true)
 
     def summary(self) -> dict[str, float]:
         """Precision, recall, and the precision of pairs drawn blindly from the candidates."""
