@@ -22,10 +22,10 @@ class Half:
 
     def add(self, candidates: np.ndarray, inferred: np.ndarray, true: np.ndarray) -> None:
         """(N, N) masks of one batch."""
-        self.candidates += np.count_nonzero(candidates)
-        self.inferred += np.count_nonzero(inferred)
-        self.true += np.count_nonzero(true)
-        self.both += np.count_nonzero(inferred & true)
+        self.candidates += int(np.count_nonzero(candidates))
+        self.inferred += int(np.count_nonzero(inferred))
+        self.true += int(np.count_nonzero(true))
+        self.both += int(np.count_nonzero(inferred & true))
 
     def summary(self) -> dict[str, float]:
         """Precision, recall, and the precision of pairs drawn blindly from the candidates."""
