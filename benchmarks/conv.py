@@ -3,7 +3,7 @@
     python benchmarks/conv.py [rounds]
 
 Both ways take turns within a round, so that a busy machine slows both, and the best time of each counts; "chosen" is
-what `SpectralConv2d` does by its rule. The last line is a training step of SimpleConvNet (k = 7). On a busy machine set
+what `FastConv2d` does by its rule. The last line is a training step of SimpleConvNet (k = 7). On a busy machine set
 OMP_WAIT_POLICY=passive: the spectral way is many short calls, and threads that wait actively hold each other up.
 """
 
@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, cross_entropy
 
+from fairflac.nets.conv import FastConv2d
 from fairflac.nets.simple_conv import SimpleConvNet
-from fairflac.nets.spectral_conv import SpectralConv2d, spectral_conv2d, spectral_pays
+from fairflac.nets.spectral_conv import spectral_conv2d, spectral_pays
 
 BATCH = 128
 SHAPES = [(size, c, o) for size in (28, 14) for c, o in ((3, 16), (16, 32), (32, 64), (64, 128))]
@@ -53,7 +54,7 @@ def with_ordinary_convolutions(net: SimpleConvNet) -> SimpleConvNet:
     for block in net.blocks:
         assert isinstance(block, nn.Sequential)
         old = block[0]
-        assert isinstance(old, SpectralConv2d)
+        assert isinstance(old, FastConv2d)
         block[0] = nn.Conv2d(old.in_channels, old.out_channels, 7, padding=3)
     return net
 

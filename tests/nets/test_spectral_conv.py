@@ -1,17 +1,16 @@
 """Everything is compared with torch's own convolution, which knows nothing of frequencies."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import conv2d
 
 from fairflac.nets import spectral_conv
-from fairflac.nets.spectral_conv import SpectralConv2d, spectral_conv2d, spectral_pays
+from fairflac.nets.spectral_conv import spectral_conv2d, spectral_pays
 
 Shape = tuple[int, int, int, int, int, int]
 BIG: Shape = (32, 16, 16, 16, 16, 7)  # the rule takes the spectral way
@@ -125,45 +124,6 @@ def test_bit_for_bit_the_same_again() -> None:
     inputs = example(BIG)
     first, second = results(spectral_conv2d, inputs), results(spectral_conv2d, inputs)
     assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
-
-
-def test_states_go_both_ways() -> None:
-    torch.manual_seed(0)
-    mine = SpectralConv2d(16, 16, 7, padding=3)
-    torch.manual_seed(0)
-    theirs = nn.Conv2d(16, 16, 7, padding=3)
-    assert all(torch.equal(a, b) for a, b in zip(mine.parameters(), theirs.parameters(), strict=True))
-    theirs.load_state_dict(SpectralConv2d(16, 16, 7, padding=3).state_dict())
-    mine.load_state_dict(theirs.state_dict())
-    x = example(BIG)[0]
-    assert mine.goes_by_frequencies(x)
-    torch.testing.assert_close(mine(x), theirs(x), rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"stride": 2}, {"padding": 0}, {"dilation": 2}, {"groups": 2}, {"padding_mode": "circular"}, {"kernel_size": 1}],
-)
-def test_the_ordinary_way_for_other_convolutions(options: dict[str, Any]) -> None:
-    conv = SpectralConv2d(**{"in_channels": 16, "out_channels": 16, "kernel_size": 7, "padding": 3, **options})
-    assert not conv.goes_by_frequencies(example(BIG)[0])
-
-
-def test_the_ordinary_way_in_mixed_precision_double_and_without_a_batch() -> None:
-    conv, x = SpectralConv2d(16, 16, 7, padding="same"), example(BIG)[0]
-    assert conv.goes_by_frequencies(x) and not conv.goes_by_frequencies(x[0])
-    assert not conv.double().goes_by_frequencies(x.double())
-    with torch.autocast("cpu", torch.bfloat16):
-        assert not conv.float().goes_by_frequencies(x) and conv(x).dtype == torch.bfloat16
-        y = spectral_conv2d(x, conv.weight)  # called by name, it keeps its precision
-    assert_same([y], [ordinary(x, conv.weight)], 1e-4)
-
-
-def test_small_kernels_gain_in_training_only() -> None:
-    conv, x = SpectralConv2d(128, 128, 3, padding=1), torch.zeros(128, 128, 8, 8)
-    assert conv.goes_by_frequencies(x)
-    with torch.no_grad():
-        assert not conv.goes_by_frequencies(x)
 
 
 @pytest.mark.parametrize(

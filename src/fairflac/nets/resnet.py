@@ -6,7 +6,7 @@ from typing import Literal, final
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fairflac.nets.spectral_conv import SpectralConv2d
+from fairflac.nets.conv import FastConv2d
 from fairflac.nets.weights import load_weights
 from fairflac.types import Network, Output
 
@@ -16,9 +16,9 @@ class BasicBlock(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
-        self.conv1 = SpectralConv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False)
+        self.conv1 = FastConv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False)
         self.bn1 = nn.BatchNorm2d(outputs)
-        self.conv2 = SpectralConv2d(outputs, outputs, 3, padding=1, bias=False)
+        self.conv2 = FastConv2d(outputs, outputs, 3, padding=1, bias=False)
         self.bn2 = nn.BatchNorm2d(outputs)
         self.downsample: nn.Module | None = None
         if stride != 1 or inputs != outputs:

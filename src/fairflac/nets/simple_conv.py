@@ -6,7 +6,7 @@ from typing import Annotated, final
 from pydantic import Field
 from torch import Tensor, nn
 
-from fairflac.nets.spectral_conv import SpectralConv2d
+from fairflac.nets.conv import FastConv2d
 from fairflac.nets.weights import load_weights
 from fairflac.types import Network, Output
 
@@ -50,6 +50,6 @@ def _block(inputs: int, outputs: int, kernel_size: int, stride: int) -> nn.Seque
     # A strided 1 x 1 convolution reads every stride-th pixel. Picking those first is the same, and keeps clear of a
     # memory error of torch 2.13 (strided, 1 x 1, channels-last, fewer than 8 channels, one thread).
     pick = [nn.MaxPool2d(1, stride=stride)] if kernel_size == 1 and stride > 1 else []
-    conv = SpectralConv2d(inputs, outputs, kernel_size, stride=1 if pick else stride, padding=kernel_size // 2)
+    conv = FastConv2d(inputs, outputs, kernel_size, stride=1 if pick else stride, padding=kernel_size // 2)
     nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu")
     return nn.Sequential(*pick, conv, nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 MOVE = 40  # measured: to write and read a number of a spectrum takes as long as so many multiplications
@@ -157,19 +157,3 @@ def spectral_pays(x: torch.Size, weight: torch.Size) -> bool:
     moves = 2 * f * n * (c + o) * b + kernel
     wide = min(c, o) >= 16 and min(kh, kw) >= 3  # narrower matrices leave the vector units idle
     return wide and 4 * kernel <= BOUND and multiplications + MOVE * moves < b * h * w * kh * kw * c * o
-
-
-class SpectralConv2d(nn.Conv2d):
-    """`nn.Conv2d`, with the same parameters and results, that goes by frequencies where that is faster."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return spectral_conv2d(x, self.weight, self.bias) if self.goes_by_frequencies(x) else super().forward(x)
-
-    def goes_by_frequencies(self, x: Tensor) -> bool:
-        odd = all(size % 2 for size in self.kernel_size)
-        same = odd and self.padding in ("same", tuple(size // 2 for size in self.kernel_size))
-        plain = self.stride == self.dilation == (1, 1) and self.groups == 1 and self.padding_mode == "zeros"
-        single = x.dtype == self.weight.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
-        batch = x.device.type == "cpu" and x.dim() == 4
-        gains = min(self.kernel_size) >= 5 or torch.is_grad_enabled()  # small kernels gain in the backward pass only
-        return same and plain and single and batch and gains and spectral_pays(x.shape, self.weight.shape)
