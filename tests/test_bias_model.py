@@ -39,9 +39,9 @@ def test_features_are_addressed_by_sample_index(finished: tuple[Run, Run], fabri
     (x,) = Pixels(data.images, data.task, fabric.device)(index)
     with torch.no_grad():
         direct = load_method(bias_run).net(x).features
-    torch.testing.assert_close(source(index, x), direct, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(source(index, x).features, direct, rtol=1e-4, atol=1e-5)
     live = config.model_copy(update={"train": config.train.model_copy(update={"bias_features": "live"})})
-    torch.testing.assert_close(bias_source(live, data, fabric, run, bias_run)(index, x), direct)
+    torch.testing.assert_close(bias_source(live, data, fabric, run, bias_run)(index, x).features, direct)
 
 
 def test_stored_features_are_used_until_weights_or_data_change(finished: tuple[Run, Run], fabric: Fabric) -> None:

@@ -130,3 +130,8 @@ def test_kinds_of_bias_models_need_no_attribute(kind: str) -> None:
 def test_wrong_bias_models_are_named(changes: dict[str, object], message: str) -> None:
     with pytest.raises(UserError, match=message):
         resolve("biased-digits", "flac-b", 0, changes)
+
+
+def test_only_some_methods_have_a_biased_network() -> None:
+    with pytest.raises(UserError, match="'vanilla' has no biased network: remove the setting biased_net.kernel_size"):
+        resolve("biased-digits", "vanilla", 0, {"biased_net.kernel_size": 1})

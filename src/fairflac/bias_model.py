@@ -1,4 +1,4 @@
-"""The bias model as training sees it: features by sample index, or computed on the augmented image."""
+"""The bias model as training sees it: its output by sample index, or computed on the augmented image."""
 
 import hashlib
 import json
@@ -19,21 +19,22 @@ from fairflac.evaluate import infer
 from fairflac.files import replacing, write_text
 from fairflac.methods.base import Frozen, Method
 from fairflac.runs import Run
+from fairflac.types import Output
 
 
 @dataclass(frozen=True)
 class BiasSource:
-    """`source(index, x)` → (B, D_b) features without gradients."""
+    """`source(index, x)` → what the bias model says, without gradients."""
 
     network: Frozen
-    table: Tensor | None  # (N, D_b) of the training set in index order; None: computed on the image the model sees
+    table: Output | None  # of the training set in index order; None: computed on the image the model sees
     quality: dict[str, float]  # see `bias_quality.measure`
 
-    def __call__(self, index: Tensor, x: Tensor) -> Tensor:
+    def __call__(self, index: Tensor, x: Tensor) -> Output:
         if self.table is not None:
-            return self.table[index]
-        features: Tensor = self.network(x).features
-        return features
+            return Output(self.table.logits[index], self.table.features[index])
+        output: Output = self.network(x)
+        return output
 
 
 def bias_source(config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run, bias_run: Run) -> BiasSource:
@@ -45,27 +46,27 @@ def bias_source(config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run
     fabric.barrier()
     table = None
     if cached:
-        features = _read_features(run)
-        assert features is not None
-        table = torch.from_numpy(features).to(fabric.device)
+        table = _read_output(run)
+        assert table is not None
+        table = Output(*(part.to(fabric.device) for part in table))
     return BiasSource(Frozen(model.net), table, _stored(run)["quality"])
 
 
 def _store(
     config: RunConfig, run: Run, bias_run: Run, model: Method, data: BiasedDataset, fabric: Fabric, cached: bool
 ) -> None:
-    """Quality, and features of the training set in index order, unless they are there for these weights and data."""
+    """Quality, and the output for the training set in index order, unless it is there for these weights and data."""
     checksum = _checksum(model, data)
-    if _stored(run).get("checksum") == checksum and (not cached or _read_features(run) is not None):
+    if _stored(run).get("checksum") == checksum and (not cached or _read_output(run) is not None):
         return
-    logits, tensor = infer(model, data, fabric, torch.arange(len(data)))
-    features, prediction = tensor.cpu().numpy(), logits.argmax(1).cpu().numpy()
+    logits, features = (part.cpu().numpy() for part in infer(model, data, fabric, torch.arange(len(data))))
     if cached:
-        with replacing(run.bias_features) as stream:
-            np.save(stream, features)
+        for path, values in ((run.bias_logits, logits), (run.bias_features, features)):
+            with replacing(path) as stream:
+                np.save(stream, values)
     bias_config = load_config(bias_run)
     trained = bias_config.train.epochs > 0
-    quality = measure(prediction if trained else None, features, data, bias_config, config)
+    quality = measure(logits.argmax(1) if trained else None, features, data, bias_config, config)
     write_text(_record(run), json.dumps({"checksum": checksum, "quality": quality}))
 
 
@@ -90,10 +91,9 @@ def _stored(run: Run) -> dict[str, Any]:
     return content
 
 
-def _read_features(run: Run) -> np.ndarray | None:
-    """None when they are not there or damaged, which costs nothing but computing them again."""
+def _read_output(run: Run) -> Output | None:
+    """None when it is not there or damaged, which costs nothing but computing it again."""
     try:
-        features: np.ndarray = np.load(run.bias_features)
+        return Output(*(torch.from_numpy(np.load(path)) for path in (run.bias_logits, run.bias_features)))
     except (OSError, ValueError, EOFError):
         return None
-    return features

@@ -16,7 +16,7 @@ from fairflac.methods.base import Method
 from fairflac.nets import NETS
 from fairflac.options import checked, options_of
 from fairflac.runs import Run
-from fairflac.types import TaskSpec
+from fairflac.types import Network, TaskSpec
 
 
 def load_split(config: RunConfig, root: Path, split: Split) -> BiasedDataset | None:
@@ -47,10 +47,18 @@ def _few(classes: tuple[str, ...]) -> str:
 
 def build_method(config: RunConfig, task: TaskSpec) -> Method:
     """The method around a new network; initial weights come from torch's generator."""
-    network: Any = NETS[config.net]
-    net = network(task.num_classes, **config.net_options).to(memory_format=torch.channels_last)
     method: Any = METHODS[config.method]
-    built: Method = method(net, task, **config.method_options)
+    nets = [_build_net(config.net, config.net_options, method.num_logits(task))]
+    if config.biased_net is not None:
+        biased = config.biased_net
+        nets.append(_build_net(biased.net, biased.net_options, method.num_biased_logits(task)))
+    built: Method = method(nets[0], task, *nets[1:], **config.method_options)
+    return built
+
+
+def _build_net(name: str, options: dict[str, Any], outputs: int) -> Network:
+    network: Any = NETS[name]
+    built: Network = network(outputs, **options).to(memory_format=torch.channels_last)
     return built
 
 
@@ -63,6 +71,8 @@ def load_config(run: Run) -> RunConfig:
         options_of(DATASETS[config.dataset])(**config.data_options)
         options_of(NETS[config.net])(**config.net_options)
         options_of(METHODS[config.method])(**config.method_options)
+        if config.biased_net is not None:
+            options_of(NETS[config.biased_net.net])(**config.biased_net.net_options)
         attributes = DATASETS[config.dataset].attributes
         if config.target != "class" and attributes is not None and config.target not in attributes:
             raise ValueError("no such attribute")

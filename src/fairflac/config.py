@@ -43,6 +43,15 @@ class TrainConfig(BaseModel):
     bias_features: Literal["cached", "live"] = "cached"
 
 
+class NetConfig(BaseModel):
+    """A second network."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    net: str
+    net_options: dict[str, Any] = {}
+
+
 class RunConfig(BaseModel):
     """One run. Two configs with the same `run_id` differ in their seed at most."""
 
@@ -58,6 +67,7 @@ class RunConfig(BaseModel):
     method_options: dict[str, Any] = {}
     train: TrainConfig = TrainConfig()
     bias_model: "RunConfig | None" = None
+    biased_net: NetConfig | None = None
 
     @property
     def run_id(self) -> str:
@@ -85,9 +95,12 @@ def resolve(dataset: str, method: str, seed: int | None = 0, changes: dict[str, 
 
 
 def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any]) -> RunConfig:
+    changes, own_biased_net = _split_table(changes, "biased_net")
     own, own_stage_one = _split_stage_one(changes)
-    recipe, recipe_stage_one = _split_stage_one(recipe_for(dataset, method, own))
+    recipe, recipe_biased_net = _split_table(recipe_for(dataset, method, own), "biased_net")
+    recipe, recipe_stage_one = _split_stage_one(recipe)
     settings = _overlay(recipe, own)
+    biased_net = _biased_net(method, settings, _overlay(recipe_biased_net, own_biased_net), f"{dataset} {method}")
     net, target = settings.pop("net", None), str(settings.pop("target", "class"))
     if net is None:
         raise UserError(f"the recipes of '{dataset}' name no network: give one with --set net=NAME")
@@ -114,7 +127,14 @@ def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any
     elif own_stage_one:
         raise UserError(f"'{method}' has no bias model: remove the setting bias_model.{next(iter(own_stage_one))}")
     config = RunConfig(
-        dataset=dataset, method=method, net=net, seed=seed, target=target, bias_model=bias_model, **sections
+        dataset=dataset,
+        method=method,
+        net=net,
+        seed=seed,
+        target=target,
+        bias_model=bias_model,
+        biased_net=biased_net,
+        **sections,
     )
     _check_combination(config)
     return config
@@ -175,15 +195,42 @@ def _without(settings: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]
     return {key: value for key, value in settings.items() if key not in model.model_fields}
 
 
+def _biased_net(method: str, settings: dict[str, Any], own: dict[str, Any], where: str) -> NetConfig | None:
+    """The network that is trained beside that of the run: the same, but for what the recipe or the user says."""
+    if not METHODS[method].needs_biased_net:
+        if own:
+            raise UserError(f"'{method}' has no biased network: remove the setting biased_net.{next(iter(own))}")
+        return None
+    name = str(own.get("net", settings.get("net")))
+    if name not in NETS:
+        unknown("net", name, NETS)
+    options = options_of(NETS[name])
+    shared = {key: settings[key] for key in options.model_fields if key in settings and name == settings.get("net")}
+    values = {**shared, **{key: value for key, value in own.items() if key != "net"}}
+    for key in values:
+        if key not in options.model_fields:
+            unknown(f"setting of the biased network for {where}", key, options.model_fields)
+    chosen = checked(options, values, f"biased_net of {where}").model_dump(mode="json", exclude_none=True)
+    return NetConfig(net=name, net_options=chosen)
+
+
 def _split_stage_one(settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Separate `bias_model.key` (or `bias_model`, a table or a run directory) from the settings of the run itself."""
-    own = {key: value for key, value in settings.items() if key.partition(".")[0] != "bias_model"}
     table = settings.get("bias_model", {})
     if not isinstance(table, dict | str):
         raise UserError(f"bias_model = {table!r} is not valid: give a run directory or bias_model.KEY=VALUE")
-    stage_one = dict(table) if isinstance(table, dict) else {"run": table}
-    stage_one |= {key.partition(".")[2]: value for key, value in settings.items() if key.startswith("bias_model.")}
-    return own, stage_one
+    run = {"bias_model": {"run": table}} if isinstance(table, str) else {}
+    return _split_table(settings | run, "bias_model")
+
+
+def _split_table(settings: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Separate `name.key` (or `name`, a table) from the other settings."""
+    others = {key: value for key, value in settings.items() if key.partition(".")[0] != name}
+    table = settings.get(name, {})
+    if not isinstance(table, dict):
+        raise UserError(f"{name} = {table!r} is not valid: give {name}.KEY=VALUE")
+    dotted = {key.partition(".")[2]: value for key, value in settings.items() if key.startswith(f"{name}.")}
+    return others, {**table, **dotted}
 
 
 def _check_combination(config: RunConfig) -> None:

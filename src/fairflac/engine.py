@@ -115,7 +115,10 @@ class Training:
         fabric, train = self.fabric, self.config.train
         seed = self.config.seed or 0
         rank, world = fabric.global_rank, fabric.world_size
-        return epoch_batches(self.samples, train.batch_size, seed=seed, epoch=epoch, rank=rank, world=world)
+        weights = self.method.sample_weights()
+        return epoch_batches(
+            self.samples, train.batch_size, seed=seed, epoch=epoch, rank=rank, world=world, weights=weights
+        )
 
     def _step(self, index: Tensor) -> None:
         with self.fabric.autocast():

@@ -2,7 +2,7 @@
 
 runs/<dataset>/<method>/<run id>-s<seed>/
     config.toml env.json metrics.jsonl samples.npz last.pt best.pt
-    bias_features.npy predictions.npz result.json done
+    bias_logits.npy bias_features.npy predictions.npz result.json done
 """
 
 import json
@@ -51,6 +51,10 @@ class Run:
     @property
     def bias_features(self) -> Path:
         return self.path / "bias_features.npy"
+
+    @property
+    def bias_logits(self) -> Path:
+        return self.path / "bias_logits.npy"
 
     @property
     def samples(self) -> Path:
@@ -103,6 +107,7 @@ class Run:
             "metrics.jsonl",
             "last.pt",
             "best.pt",
+            "bias_logits.npy",
             "bias_features.json",
         ):
             with suppress(FileNotFoundError):

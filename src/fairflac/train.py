@@ -4,6 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor
@@ -99,6 +100,7 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
     if validation is None and config.train.selection != "last":
         raise UserError(f"selection = '{config.train.selection}' needs validation data: set validation above 0")
     batches = Batches(method, data, config, fabric, bias)
+    method.prepare(batches.everything())
     training = Training(method, batches, len(data), config, fabric, run, validation)
     label = config.method if config.target == "class" else f"bias model ({config.target})"
     opening = f"bias model: {quality_line(bias.quality)}" if bias else None
@@ -138,7 +140,7 @@ class Batches:
         joint = data.joint_bias() if method.uses_bias_labels else None
         if method.uses_bias_labels and joint is None:
             raise UserError(f"'{method.name}' needs attribute labels, and '{config.dataset}' has none for this target")
-        self.labels = None if joint is None else torch.from_numpy(joint).to(fabric.device)
+        self.labels = None if joint is None else _partly(joint, method.label_share, config.seed or 0).to(fabric.device)
         self.views = method.num_views
         self.bias = bias
 
@@ -146,5 +148,18 @@ class Batches:
         views = self.pixels(index, self.views, epoch)
         index = index.to(self.y.device, non_blocking=True)
         labels = None if self.labels is None else self.labels[index]
-        features = None if self.bias is None else self.bias(index, views[0])
-        return Batch(views, self.y[index], index, labels, features)
+        output = None if self.bias is None else self.bias(index, views[0])
+        return Batch(views, self.y[index], index, labels, output)
+
+    def everything(self) -> Batch:
+        """The whole training set without its images, and so without what is computed on augmented ones."""
+        index = torch.arange(len(self.y), device=self.y.device)
+        return Batch((), self.y, index, self.labels, None if self.bias is None else self.bias.table)
+
+
+def _partly(labels: np.ndarray, share: float, seed: int) -> Tensor:
+    """(N,) with -1 in place of all labels but a share, drawn at random."""
+    kept = torch.from_numpy(labels.copy())
+    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
+    kept[order[round(share * len(labels)) :]] = -1
+    return kept

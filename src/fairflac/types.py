@@ -1,5 +1,6 @@
 """The words that every part of the package shares: what a batch, a task, a network and an update are."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -12,7 +13,7 @@ class BiasLabelsHidden(RuntimeError):
 
 
 class BiasModelMissing(RuntimeError):
-    """A method that did not declare `needs_bias_model` tried to read its features."""
+    """A method that did not declare `needs_bias_model` tried to read its output."""
 
 
 class Output(NamedTuple):
@@ -26,6 +27,8 @@ class Network(nn.Module, ABC):
     """A classifier that shows its penultimate representation."""
 
     feature_dim: int
+    middle: str  # the submodule whose output is a map halfway through, for adversaries that listen there
+    middle_dim: int  # its channels
 
     @abstractmethod
     def forward(self, x: Tensor) -> Output: ...
@@ -59,6 +62,11 @@ class TaskSpec:
     def num_classes(self) -> int:
         return len(self.classes)
 
+    @property
+    def num_bias(self) -> int:
+        """K: how many values `batch.bias` can have, which numbers the combinations of all attributes."""
+        return math.prod(len(attribute.values) for attribute in self.attributes.values())
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -74,13 +82,16 @@ class TaskSpec:
 
 @dataclass(frozen=True)
 class Batch:
-    """One step's samples on one process. Labels that a method did not declare are out of its reach."""
+    """One step's samples on one process, or all samples of the training set without their images.
+
+    Labels that a method did not declare are out of its reach.
+    """
 
     views: tuple[Tensor, ...]  # num_views tensors (B, 3, H, W), differently augmented
     y: Tensor  # (B,)
     index: Tensor  # (B,) position in the training set
     _bias: Tensor | None = field(default=None, repr=False)  # (B,)
-    _bias_features: Tensor | None = field(default=None, repr=False)  # (B, D_b)
+    _bias_output: Output | None = field(default=None, repr=False)  # of the bias model
 
     @property
     def x(self) -> Tensor:
@@ -89,16 +100,25 @@ class Batch:
 
     @property
     def bias(self) -> Tensor:
+        """(B,) below `TaskSpec.num_bias`; -1 where a method gets the labels of a share of the samples only."""
         if self._bias is None:
             raise BiasLabelsHidden("bias labels are hidden: declare `uses_bias_labels = True` to train with them")
         return self._bias
 
     @property
     def bias_features(self) -> Tensor:
-        """Features of the bias model for these samples, without gradients."""
-        if self._bias_features is None:
+        """(B, D_b) features of the bias model for these samples, without gradients."""
+        return self._from_bias_model().features
+
+    @property
+    def bias_logits(self) -> Tensor:
+        """(B, C_b) what the bias model predicts for these samples, without gradients."""
+        return self._from_bias_model().logits
+
+    def _from_bias_model(self) -> Output:
+        if self._bias_output is None:
             raise BiasModelMissing("there is no bias model: declare `needs_bias_model = True` to train with one")
-        return self._bias_features
+        return self._bias_output
 
 
 class Minimise(Protocol):

@@ -22,3 +22,12 @@ def test_processes_share_the_batches_of_one() -> None:
     whole = epoch_batches(40, 8, seed=0, epoch=0)
     parts = [epoch_batches(40, 8, seed=0, epoch=0, rank=rank, world=2) for rank in range(2)]
     assert torch.equal(torch.cat(parts, dim=1), whole)
+
+
+def test_weights_draw_with_replacement() -> None:
+    weights = torch.tensor([0.0, 1.0, 3.0, 0.0])
+    drawn = torch.cat([epoch_batches(4, 4, seed=0, epoch=e, weights=weights).flatten() for e in range(500)])
+    share = drawn.bincount(minlength=4) / len(drawn)
+    torch.testing.assert_close(share, weights / 4, rtol=0, atol=0.03)
+    again = epoch_batches(4, 4, seed=0, epoch=3, weights=weights)
+    assert torch.equal(again, epoch_batches(4, 4, seed=0, epoch=3, weights=weights))

@@ -36,7 +36,7 @@ def test_supcon_sees_two_views(fabric: Fabric) -> None:
     assert len(plain.views) == 2
     torch.manual_seed(0)
     views = (plain.views[0], plain.views[1] + 0.1 * torch.randn_like(plain.views[1]))
-    batch, seen = Batch(views, plain.y, plain.index, None, plain.bias_features), []
+    batch, seen = Batch(views, plain.y, plain.index, None, plain._bias_output), []
     method.step(batch, lambda loss, *groups: seen.append(loss))
     first, second = (method.net(view) for view in views)
     features, y = torch.cat([first.features, second.features]), torch.cat([batch.y, batch.y])

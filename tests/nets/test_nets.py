@@ -87,3 +87,18 @@ def test_wrong_weight_files_are_named(tmp_path: Path) -> None:
     torch.save(SimpleConvNet(2).state_dict(), tmp_path / "other.pth")
     with pytest.raises(UserError, match="ResNet18"):
         ResNet18(2, weights=tmp_path / "other.pth")
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_the_middle_is_a_map_with_the_channels_it_claims(name: str) -> None:
+    net, seen = NETS[name](3), []
+    net.get_submodule(net.middle).register_forward_hook(lambda *call: seen.append(call[2].shape))
+    net(torch.rand(2, 3, 32, 32))
+    assert len(seen[0]) == 4 and seen[0][1] == net.middle_dim
+
+
+def test_simple_conv_with_tanh_and_unit_features() -> None:
+    net = SimpleConvNet(3, channels=(2, 2, 2, 4), kernel_size=3, last="tanh", unit_features=True)
+    logits, features = net(torch.randn(5, 3, 8, 8))
+    assert (features < 0).any()
+    torch.testing.assert_close(logits, net.fc(torch.nn.functional.normalize(features)))

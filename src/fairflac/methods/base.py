@@ -14,13 +14,15 @@ class Method(nn.Module, ABC):
     """A way to train a classifier. Every method is a direct, final child of this class.
 
     Hyper-parameters are keyword arguments of `__init__` after (net, spec), with the paper's defaults; values that
-    belong to a dataset live in its recipe.
+    belong to a dataset live in its recipe. With `needs_biased_net`, `__init__` takes (net, spec, biased_net).
     """
 
     name: ClassVar[str]  # the word in the command line, recipes, run directories and tables
     uses_bias_labels: ClassVar[bool] = False  # if False, reading batch.bias raises BiasLabelsHidden
-    needs_bias_model: ClassVar[bool] = False  # if True, a stage-1 run provides batch.bias_features
+    needs_bias_model: ClassVar[bool] = False  # if True, a stage-1 run provides batch.bias_features and bias_logits
+    needs_biased_net: ClassVar[bool] = False  # if True, a second network, trained beside the first, is built as well
     num_views: int = 1  # augmented views per image; a method may choose by its hyper-parameters
+    label_share: float = 1.0  # of the training set, whose attribute labels a method with `uses_bias_labels` gets
 
     net: Network
 
@@ -28,6 +30,23 @@ class Method(nn.Module, ABC):
         super().__init__()
         self.net = net
         self.spec = spec
+
+    @classmethod
+    def num_logits(cls, spec: TaskSpec) -> int:
+        """How many numbers `net` puts out."""
+        return spec.num_classes
+
+    @classmethod
+    def num_biased_logits(cls, spec: TaskSpec) -> int:
+        """How many numbers the biased network puts out."""
+        return spec.num_classes
+
+    def prepare(self, training_set: Batch) -> None:
+        """Look at the whole training set, in index order and without images, once before training or going on."""
+
+    def sample_weights(self) -> Tensor | None:
+        """(N,) how often each sample is drawn in comparison to others; None: every sample once an epoch."""
+        return None
 
     @abstractmethod
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:

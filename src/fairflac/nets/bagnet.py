@@ -44,6 +44,7 @@ class BagNet18(Network):
     """
 
     feature_dim = 512
+    middle, middle_dim = "layer2", 128
 
     def __init__(self, num_classes: int, *, weights: Path | None = None) -> None:
         super().__init__()

@@ -43,6 +43,7 @@ class ResNet18(Network):
     """
 
     feature_dim = 512
+    middle, middle_dim = "layer2", 128
 
     def __init__(
         self, num_classes: int, *, stem: Literal["imagenet", "cifar"] = "imagenet", weights: Path | None = None

@@ -1,8 +1,9 @@
 """SimpleConvNet: four convolutions without pooling, the network of Biased-MNIST."""
 
 from pathlib import Path
-from typing import Annotated, final
+from typing import Annotated, Literal, final
 
+import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
@@ -18,8 +19,12 @@ class SimpleConvNet(Network):
     """4 x [Conv k x k → BatchNorm → ReLU], global average pool, Linear.
 
     With the defaults (k = 7, no strides) it is the paper's network, 531,210 parameters for 10 classes; k = 1 sees
-    single pixels only and so can learn nothing but colour. `weights`: a local state dict, see `load_weights`.
+    single pixels only and so can learn nothing but colour. `last` is the activation of the last block: after a ReLU no
+    two features can point in opposite directions, which some regularisers ask for. With `unit_features` the classifier
+    sees features of length 1. `weights`: a local state dict, see `load_weights`.
     """
+
+    middle = "blocks.1"
 
     def __init__(
         self,
@@ -28,22 +33,26 @@ class SimpleConvNet(Network):
         kernel_size: Annotated[int, Field(ge=1, le=15)] = 7,
         strides: Four = (1, 1, 1, 1),
         channels: Four = (16, 32, 64, 128),
+        last: Literal["relu", "tanh"] = "relu",
+        unit_features: bool = False,
         weights: Path | None = None,
     ) -> None:
         super().__init__()
         inputs = (3, *channels[:-1])
-        self.blocks = nn.Sequential(
-            *(_block(i, o, kernel_size, stride) for i, o, stride in zip(inputs, channels, strides, strict=True))
-        )
+        blocks = [_block(i, o, kernel_size, stride) for i, o, stride in zip(inputs, channels, strides, strict=True)]
+        if last == "tanh":
+            blocks[-1][-1] = nn.Tanh()
+        self.blocks = nn.Sequential(*blocks)
         self.pool = nn.AdaptiveAvgPool2d(1)
         self.fc = nn.Linear(channels[-1], num_classes)
-        self.feature_dim = channels[-1]
+        self.feature_dim, self.middle_dim = channels[-1], channels[1]
+        self.unit_features = unit_features
         if weights is not None:
             load_weights(self, weights)
 
     def forward(self, x: Tensor) -> Output:
         features = self.pool(self.blocks(x)).flatten(1)  # (B, 128)
-        return Output(self.fc(features), features)
+        return Output(self.fc(F.normalize(features) if self.unit_features else features), features)
 
 
 def _block(inputs: int, outputs: int, kernel_size: int, stride: int) -> nn.Sequential:
