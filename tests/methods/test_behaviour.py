@@ -1,4 +1,4 @@
-"""What each method does on a toy task with a planted shortcut, where vanilla does not get one conflicting sample right."""
+"""A toy task with a planted shortcut, on which vanilla does not get one conflicting sample right."""
 
 from pathlib import Path
 

@@ -5,6 +5,14 @@ from fairflac.methods.flac import FLAC, FLACB
 from fairflac.methods.gce import GCE
 from fairflac.methods.vanilla import Vanilla
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in (Vanilla, GCE, FLAC, FLACB)}
+METHODS: dict[str, type[Method]] = {
+    method.name: method
+    for method in (
+        Vanilla,
+        GCE,
+        FLAC,
+        FLACB,
+    )
+}
 
 __all__ = ["METHODS", "Frozen", "Method"]
