@@ -9,21 +9,7 @@ from hypothesis import strategies as st
 from fairflac.metrics import accuracy, group_accuracy, summary
 from fairflac.predictions import Predictions
 from fairflac.types import Attribute, TaskSpec
-
-
-def make(y: list[int], bias: list[int], prediction: list[int], attributes: int = 1) -> Predictions:
-    a, b = np.array(y), np.array(bias)
-    names = ["tone", "size"][:attributes]
-    values = {"tone": b, "size": (b + a) % 2}
-    return Predictions(
-        index=np.arange(len(a)),
-        y=a,
-        prediction=np.array(prediction),
-        score=np.ones(len(a)),
-        features=np.ones((len(a), 2)),
-        bias={name: values[name] for name in names},
-        aligned={name: values[name] == a for name in names},
-    )
+from prediction_table import make
 
 
 def test_values_computed_by_hand() -> None:
@@ -74,7 +60,8 @@ def test_small_cells_do_not_count_and_repeats_are_averaged() -> None:
         repeats={"texture1": "texture", "texture2": "texture"},
     )
     numbers = summary(table)
-    assert set(numbers) == {"accuracy", "n", "unbiased", "aligned", "conflicting", "worst_group"}
+    scores = {"unbiased", "aligned", "conflicting", "worst_group", "p_rule", "error_rate_gap"}
+    assert set(numbers) == {"accuracy", "n", *scores}
     assert numbers["unbiased"] == pytest.approx(((2 / 3 + 1 + 1 / 2) / 3 + (1 / 3 + 3 / 4) / 2) / 2)
     assert numbers["aligned"] == pytest.approx(((2 / 3 + 1 / 2) / 2 + 3 / 4) / 2)
     assert numbers["conflicting"] == pytest.approx((1 + 1 / 3) / 2)

@@ -5,6 +5,7 @@ import pandas as pd
 from fairlearn.metrics import MetricFrame, count
 from sklearn.metrics import accuracy_score
 
+from fairflac.metrics.fairness import error_rate_gap, p_rule
 from fairflac.predictions import Predictions
 
 
@@ -34,6 +35,7 @@ def summary(table: Predictions) -> dict[str, float]:
     - `unbiased`: mean of the group accuracies, so that every group counts alike
     - `aligned`, `conflicting`: the same over groups whose attribute goes, or does not go, with the class
     - `worst_group`: the smallest of them
+    - `p_rule`, `error_rate_gap`: see `fairness`
 
     Several attributes: keys carry the attribute's name, `unbiased:colour`. Attributes that repeat one another count as
     one, with the mean of their scores.
@@ -56,4 +58,6 @@ def _scores(table: Predictions, attribute: str) -> dict[str, float]:
         "aligned": groups.accuracy[groups.aligned].mean(),
         "conflicting": groups.accuracy[~groups.aligned].mean(),
         "worst_group": groups.accuracy.min(),
+        "p_rule": p_rule(table, attribute) if len(groups) else np.nan,
+        "error_rate_gap": error_rate_gap(table, attribute) if len(groups) else np.nan,
     }
