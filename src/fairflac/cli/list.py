@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fairflac.cli.options import Json
+from fairflac.errors import UserError
 
 
 class Kind(StrEnum):
@@ -17,8 +18,15 @@ class Kind(StrEnum):
     recipes = "recipes"
 
 
-def list_names(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: Json = False) -> None:
+Markdown = Annotated[bool, typer.Option("--markdown", help="Of methods: a page with paper and deviations of each.")]
+
+
+def list_names(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")], json: Json = False, markdown: Markdown = False
+) -> None:
     """List what there is, with one line on each."""
+    if markdown:
+        return _print_page(kind)
     entries = _entries(kind)
     if json:
         typer.echo(json_format.dumps(entries, indent=1))
@@ -31,8 +39,9 @@ def list_names(kind: Annotated[Kind, typer.Argument(help="What to list.")], json
 def _entries(kind: Kind) -> dict[str, str]:
     if kind is Kind.methods:
         from fairflac.methods import METHODS
+        from fairflac.report.method_pages import describe, sees
 
-        return {name: f"{_first_line(method)} [{_needs(method)}]" for name, method in METHODS.items()}
+        return {name: f"{describe(method).headline} [{sees(method)}]" for name, method in METHODS.items()}
     if kind is Kind.datasets:
         from fairflac.data import DATASETS
 
@@ -46,6 +55,14 @@ def _entries(kind: Kind) -> dict[str, str]:
     return {name: ", ".join(recipe_methods(name)) for name in recipe_names()}
 
 
+def _print_page(kind: Kind) -> None:
+    if kind is not Kind.methods:
+        raise UserError("--markdown is for methods: fairflac list methods --markdown")
+    from fairflac.report.method_pages import methods_page
+
+    typer.echo(methods_page(), nl=False)
+
+
 def _with_licence(dataset: type) -> str:
     """The first line of a dataset, which names its paper, and its licence."""
     licence = (inspect.getdoc(dataset) or "").partition("Licence: ")[2].partition("\n")[0]
@@ -54,8 +71,3 @@ def _with_licence(dataset: type) -> str:
 
 def _first_line(thing: type) -> str:
     return (inspect.getdoc(thing) or "").partition("\n")[0]
-
-
-def _needs(method: type) -> str:
-    labels = "class and attribute labels" if getattr(method, "uses_bias_labels") else "class labels"  # noqa: B009
-    return labels + (" + bias model" if getattr(method, "needs_bias_model") else "")  # noqa: B009
