@@ -1,10 +1,11 @@
-"""Ordinary against spectral convolution, forward and backward, on the shapes of the paper's network.
+"""Ordinary against our convolutions, forward and backward: shapes of the paper's network, and steps of whole networks.
 
     python benchmarks/conv.py [rounds]
 
 Both ways take turns within a round, so that a busy machine slows both, and the best time of each counts; "chosen" is
-what `FastConv2d` does by its rule. The last line is a training step of SimpleConvNet (k = 7). On a busy machine set
-OMP_WAIT_POLICY=passive: the spectral way is many short calls, and threads that wait actively hold each other up.
+what `FastConv2d` does by its rule. The last lines are training steps of SimpleConvNet (k = 7) and of ResNet-18, whose
+small maps go pixel by pixel. On a busy machine set OMP_WAIT_POLICY=passive: the spectral way is many short calls, and
+threads that wait actively hold each other up.
 """
 
 import sys
@@ -16,8 +17,10 @@ from torch import Tensor, nn
 from torch.nn.functional import conv2d, cross_entropy
 
 from fairflac.nets.conv import FastConv2d
+from fairflac.nets.resnet import ResNet18
 from fairflac.nets.simple_conv import SimpleConvNet
 from fairflac.nets.spectral_conv import spectral_conv2d, spectral_pays
+from fairflac.types import Network
 
 BATCH = 128
 SHAPES = [(size, c, o) for size in (28, 14) for c, o in ((3, 16), (16, 32), (32, 64), (64, 128))]
@@ -50,19 +53,17 @@ def layer(size: int, c: int, o: int) -> tuple[list[Callable[[], object]], bool]:
     return [ordinary, spectral], spectral_pays(x.shape, weight.shape)
 
 
-def with_ordinary_convolutions(net: SimpleConvNet) -> SimpleConvNet:
-    for block in net.blocks:
-        assert isinstance(block, nn.Sequential)
-        old = block[0]
-        assert isinstance(old, FastConv2d)
-        block[0] = nn.Conv2d(old.in_channels, old.out_channels, 7, padding=3)
+def with_ordinary_convolutions(net: Network) -> Network:
+    for module in net.modules():
+        if isinstance(module, FastConv2d):
+            module.__class__ = nn.Conv2d
     return net
 
 
-def step(net: SimpleConvNet) -> Callable[[], object]:
+def step(net: Network, size: int) -> Callable[[], object]:
     net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    optimiser = torch.optim.Adam(net.parameters())
-    x = torch.randn(BATCH, 3, 28, 28).contiguous(memory_format=torch.channels_last)
+    optimiser = torch.optim.Adam(net.parameters(), fused=True)
+    x = torch.randn(BATCH, 3, size, size).contiguous(memory_format=torch.channels_last)
     y = torch.randint(10, (BATCH,))
 
     def once() -> None:
@@ -81,8 +82,14 @@ def main() -> None:
         ordinary, spectral = best(ways, rounds)
         chosen = "spectral" if pays else "ordinary"
         print(f"{f'{size} x {size}, {c} → {o}':24}{ordinary:12.1f}{spectral:12.1f}{ordinary / spectral:8.2f}  {chosen}")
-    ordinary, spectral = best([step(with_ordinary_convolutions(SimpleConvNet(10))), step(SimpleConvNet(10))], rounds)
-    print(f"{'a step of SimpleConvNet':24}{ordinary:12.1f}{spectral:12.1f}{ordinary / spectral:8.2f}")
+    print(f"{'a training step':24}{'ordinary ms':>12}{'ours ms':>12}{'ratio':>8}")
+    for name, net, size in (
+        ("SimpleConvNet", SimpleConvNet, 28),
+        ("ResNet-18", ResNet18, 32),
+        ("ResNet-18", ResNet18, 64),
+    ):
+        ordinary, ours = best([step(with_ordinary_convolutions(net(10)), size), step(net(10), size)], rounds)
+        print(f"{f'{name}, {size} x {size}':24}{ordinary:12.1f}{ours:12.1f}{ordinary / ours:8.2f}")
 
 
 if __name__ == "__main__":

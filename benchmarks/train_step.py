@@ -33,6 +33,7 @@ from fairflac.methods.flac import FLAC
 from fairflac.nets.simple_conv import SimpleConvNet
 from fairflac.optimise import Optimisation
 from fairflac.train import Batches
+from fairflac.types import Output
 
 BATCH = 128
 ALPHA = 110.0
@@ -103,7 +104,8 @@ def ours(data: BiasedDataset, clock: Clock) -> tuple[Step, str]:
     fabric = make_fabric(config.train.precision, 1, 1)
     method = build_method(config, data.task)
     assert isinstance(method, FLAC)
-    bias = BiasSource(Frozen(SimpleConvNet(10)), torch.rand(len(data), 128), {})
+    table = Output(torch.rand(len(data), 10), torch.rand(len(data), 128))
+    bias = BiasSource(Frozen(SimpleConvNet(10)), table, {})
     batches, minimise = Batches(method, data, config, fabric, bias), Optimisation(method, config.train, fabric)
 
     def timed_minimise(loss: Tensor, *groups: str) -> None:
@@ -115,8 +117,7 @@ def ours(data: BiasedDataset, clock: Clock) -> tuple[Step, str]:
             index = torch.randint(len(data), (BATCH,))
             views = batches.pixels(index)
         with clock.part("bias features"):
-            assert bias.table is not None
-            features = bias.table[index]
+            features = bias(index, views[0]).features
         with fabric.autocast():
             with clock.part("forward"):
                 output = method.net(views[0])
