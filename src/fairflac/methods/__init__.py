@@ -1,6 +1,7 @@
 """All methods by name."""
 
 from fairflac.methods.base import Frozen, Method
+from fairflac.methods.di import DI
 from fairflac.methods.flac import FLAC, FLACB
 from fairflac.methods.gce import GCE
 from fairflac.methods.vanilla import Vanilla
@@ -12,6 +13,7 @@ METHODS: dict[str, type[Method]] = {
         GCE,
         FLAC,
         FLACB,
+        DI,
     )
 }
 
