@@ -2,6 +2,7 @@
 
 from fairflac.methods.base import Frozen, Method
 from fairflac.methods.di import DI
+from fairflac.methods.end import EnD
 from fairflac.methods.flac import FLAC, FLACB
 from fairflac.methods.gce import GCE
 from fairflac.methods.vanilla import Vanilla
@@ -14,6 +15,7 @@ METHODS: dict[str, type[Method]] = {
         FLAC,
         FLACB,
         DI,
+        EnD,
     )
 }
 
