@@ -8,7 +8,7 @@ from torch import Tensor
 def disentangling_loss(features: Tensor, bias: Tensor) -> Tensor:
     """R_⊥ = Σ_b |Σ_{i<j: b_i = b_j = b} G_ij| / (number of such pairs), G the cosines of the features; 0 without pairs.
 
-    Tartaglione et al., CVPR 2021, Section 3.2. It is least where features that share an attribute value have nothing in
+    Tartaglione et al., CVPR 2021, Section 3. It is least where features that share an attribute value have nothing in
     common on average.
     """
     cosines, same_bias = _cosines(features), bias[:, None] == bias[None, :]
@@ -22,7 +22,7 @@ def disentangling_loss(features: Tensor, bias: Tensor) -> Tensor:
 def entangling_loss(features: Tensor, y: Tensor, bias: Tensor) -> Tensor:
     """R_∥ = 1 - mean (1 + G_ij) / 2 over all pairs of one class and two attribute values; 0 without pairs.
 
-    Tartaglione et al., CVPR 2021, Section 3.2. It is least where a class looks the same whatever the attribute is.
+    Tartaglione et al., CVPR 2021, Section 3. It is least where a class looks the same whatever the attribute is.
     """
     pairs = (y[:, None] == y[None, :]) & (bias[:, None] != bias[None, :])  # each pair twice, which its mean ignores
     return ((1 - _cosines(features)) / 2 * pairs).sum() / pairs.sum().clamp_min(1)

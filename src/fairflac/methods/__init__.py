@@ -5,6 +5,7 @@ from fairflac.methods.di import DI
 from fairflac.methods.end import EnD
 from fairflac.methods.flac import FLAC, FLACB
 from fairflac.methods.gce import GCE
+from fairflac.methods.groupdro import GroupDRO
 from fairflac.methods.vanilla import Vanilla
 
 METHODS: dict[str, type[Method]] = {
@@ -16,6 +17,7 @@ METHODS: dict[str, type[Method]] = {
         FLACB,
         DI,
         EnD,
+        GroupDRO,
     )
 }
 

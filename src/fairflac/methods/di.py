@@ -25,7 +25,7 @@ class DI(Method):
         probabilities       log mean_b p(y | b, x)
         max                 max_b log p(y | b, x)
 
-    Several attributes have one head per combination of their values.
+    of which the first two decide alike. Several attributes have one head per combination of their values.
 
     Paper: Wang et al., Towards Fairness in Visual Recognition: Effective Strategies for Bias Mitigation, CVPR 2020,
     Section 4.4, where the sum of logits does best.

@@ -20,7 +20,7 @@ class EnD(Method):
     attribute values; see `losses/end.py`.
 
     Paper: Tartaglione et al., EnD: Entangling and Disentangling Deep Representations for Bias Correction, CVPR 2021,
-    Section 3.2.
+    Section 3.
     Deviations: R_∥ takes every pair of one class and two attribute values (the released code drops about half of them).
     Tanh after the last block and a classifier on unit features, as released, are settings of the network
     (`last = "tanh"`, `unit_features = true`), which the recipes of digits make.
