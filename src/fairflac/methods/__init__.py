@@ -6,6 +6,7 @@ from fairflac.methods.end import EnD
 from fairflac.methods.flac import FLAC, FLACB
 from fairflac.methods.gce import GCE
 from fairflac.methods.groupdro import GroupDRO
+from fairflac.methods.jtt import JTT
 from fairflac.methods.vanilla import Vanilla
 
 METHODS: dict[str, type[Method]] = {
@@ -18,6 +19,7 @@ METHODS: dict[str, type[Method]] = {
         DI,
         EnD,
         GroupDRO,
+        JTT,
     )
 }
 
