@@ -95,6 +95,7 @@ class Training:
                 bar.say(f"{label}: {words}")
             while state.epoch < epochs:
                 bar.note(f"epoch {state.epoch + 1}/{epochs}")
+                self.method.begin_epoch(state.epoch)
                 for index in self._batches(state.epoch)[state.step :]:
                     self._step(index)
                     bar.advance()

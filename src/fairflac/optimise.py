@@ -1,5 +1,6 @@
 """The engine's side of `minimise`: gradients, averaging, clipping, optimiser steps and learning-rate schedules."""
 
+import warnings
 from typing import Any, cast
 
 import torch
@@ -66,8 +67,10 @@ class Optimisation:
             parameter.grad = torch.empty_like(parameter).copy_(part.view_as(parameter))
 
     def end_epoch(self) -> None:
-        for schedule in self.schedules.values():
-            schedule.step()
+        with warnings.catch_warnings():  # a method may let a group wait for its turn; the schedule does not wait
+            warnings.filterwarnings("ignore", "Detected call of `lr_scheduler.step", UserWarning)
+            for schedule in self.schedules.values():
+                schedule.step()
 
     @property
     def lr(self) -> float:

@@ -40,7 +40,12 @@ def test_step_moves_its_groups_and_nothing_else(name: str, fabric: Fabric, tmp_p
     training = toy_training(name, tmp_path, fabric)
     method = training.method
     before = {key: value.clone() for key, value in method.named_parameters()}
-    logs = [method.step(training.batch_of(index, 0), training.optimisation) for index in training._batches(0)]
+    logs = []
+    for epoch in range(2):
+        method.begin_epoch(epoch)
+        logs += [
+            method.step(training.batch_of(index, epoch), training.optimisation) for index in training._batches(epoch)
+        ]
     assert all(math.isfinite(value) for log in logs for value in log.values())
     assert all(not value.requires_grad and value.ndim == 0 for log in logs for value in log.values())
     trained = {id(p) for group in method.parameter_groups().values() for p in group}

@@ -11,7 +11,8 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from fairflac.data.sampling import epoch_batches
-from fairflac.methods.groupdro import GroupDRO, group_means
+from fairflac.losses.groupdro import group_means
+from fairflac.methods.groupdro import GroupDRO
 from fairflac.types import Batch
 from toy import TASK, ToyNet, conflicting_accuracy, toy_batches, toy_data
 
@@ -53,7 +54,7 @@ def test_two_steps_of_the_algorithm(fabric: Fabric) -> None:
         q = {cell: weight / total for cell, weight in q.items()}
         loss = take_step(method, batch)
         assert loss.item() == pytest.approx(sum(q[cell] * mean[cell] for cell in cells), rel=1e-5)
-        assert method.q.tolist() == pytest.approx([q[cell] for cell in cells], rel=1e-5)
+        assert method.groups.q.tolist() == pytest.approx([q[cell] for cell in cells], rel=1e-5)
     assert len({round(weight, 4) for weight in q.values()}) == 4
 
 
@@ -73,20 +74,20 @@ def test_groups_absent_from_a_batch_keep_their_weight() -> None:
     """But for the common scale, even where they have the largest adjustment."""
     method = make(eta_q=1.0, adjustment=3.0)
     method.prepare(labels([0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 0, 1, 1]))
-    method.q = torch.tensor([0.1, 0.2, 0.3, 0.4])
+    method.groups.q = torch.tensor([0.1, 0.2, 0.3, 0.4])
     take_step(method, labels([0, 0], [0, 0]))
-    assert method.q.sum().item() == pytest.approx(1)
-    assert method.q[0] > 0.1
-    absent = method.q[1:] / method.q[1:].sum()
+    assert method.groups.q.sum().item() == pytest.approx(1)
+    assert method.groups.q[0] > 0.1
+    absent = method.groups.q[1:] / method.groups.q[1:].sum()
     torch.testing.assert_close(absent, torch.tensor([2 / 9, 3 / 9, 4 / 9]))
 
 
 def test_groups_without_samples_take_no_weight() -> None:
     method = make()
     method.prepare(labels([0, 0, 1], [0, 1, 1]))
-    assert method.q.tolist() == pytest.approx([1 / 3, 1 / 3, 0, 1 / 3])
+    assert method.groups.q.tolist() == pytest.approx([1 / 3, 1 / 3, 0, 1 / 3])
     take_step(method, labels([0, 1], [0, 1]))
-    assert method.q[2] == 0
+    assert method.groups.q[2] == 0
 
 
 def test_the_worst_group_gains() -> None:
@@ -95,7 +96,7 @@ def test_the_worst_group_gains() -> None:
     method.prepare(batch)
     losses = F.cross_entropy(method.net(batch.x).logits, batch.y, reduction="none")
     take_step(method, batch)
-    assert method.q.argmax() == losses.argmax() and method.q.argmin() == losses.argmin()
+    assert method.groups.q.argmax() == losses.argmax() and method.groups.q.argmin() == losses.argmin()
 
 
 def test_groups_are_drawn_equally_often() -> None:

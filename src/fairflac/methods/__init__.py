@@ -7,6 +7,7 @@ from fairflac.methods.flac import FLAC, FLACB
 from fairflac.methods.gce import GCE
 from fairflac.methods.groupdro import GroupDRO
 from fairflac.methods.jtt import JTT
+from fairflac.methods.ssa import SSA
 from fairflac.methods.vanilla import Vanilla
 
 METHODS: dict[str, type[Method]] = {
@@ -20,6 +21,7 @@ METHODS: dict[str, type[Method]] = {
         EnD,
         GroupDRO,
         JTT,
+        SSA,
     )
 }
 

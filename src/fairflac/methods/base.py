@@ -44,6 +44,9 @@ class Method(nn.Module, ABC):
     def prepare(self, training_set: Batch) -> None:
         """Look at the whole training set, in index order and without images, once before training or going on."""
 
+    def begin_epoch(self, epoch: int) -> None:
+        """Hear which epoch is about to start, or to go on; the first is 0."""
+
     def sample_weights(self) -> Tensor | None:
         """(N,) how often each sample is drawn in comparison to others; None: every sample once an epoch."""
         return None

@@ -2,12 +2,12 @@
 
 from typing import Annotated, ClassVar, final
 
-import torch
 import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
 from fairflac.losses.gather import gather
+from fairflac.losses.groupdro import GroupWeights
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
@@ -30,9 +30,6 @@ class GroupDRO(Method):
     name: ClassVar[str] = "groupdro"
     uses_bias_labels: ClassVar[bool] = True
 
-    q: Tensor  # (C · K,) the weight of each group
-    margin: Tensor  # (C · K,) adjustment / √n_g
-
     def __init__(
         self,
         net: Network,
@@ -43,19 +40,14 @@ class GroupDRO(Method):
         balanced: bool = True,  # draw every group equally often, as Algorithm 1 does
     ) -> None:
         super().__init__(net, spec)
-        self.eta_q = eta_q
-        self.adjustment = adjustment
         self.balanced = balanced
         self.weights: Tensor | None = None
-        groups = spec.num_classes * spec.num_bias
-        self.register_buffer("q", torch.full((groups,), 1 / groups))
-        self.register_buffer("margin", torch.zeros(groups), persistent=False)  # `prepare` knows it again
+        self.groups = GroupWeights(spec.num_classes * spec.num_bias, eta_q, adjustment)
 
     def prepare(self, training_set: Batch) -> None:
         group = self._group(training_set)
-        sizes = group.bincount(minlength=len(self.q))
-        self.q = (sizes > 0) / (sizes > 0).sum()
-        self.margin = self.adjustment / sizes.clamp_min(1).sqrt()
+        sizes = group.bincount(minlength=len(self.groups.q))
+        self.groups.start(sizes)
         self.weights = (1 / sizes[group]) if self.balanced else None
 
     def sample_weights(self) -> Tensor | None:
@@ -64,22 +56,10 @@ class GroupDRO(Method):
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
         ce = F.cross_entropy(self.net(batch.x).logits, batch.y, reduction="none")
         # The means of groups, and so q, are those of the batch of all processes.
-        losses, present = group_means(gather(ce), gather(self._group(batch)), len(self.q))
-        with torch.no_grad():
-            grown = self.q * torch.where(present, self.eta_q * (losses + self.margin), 0).exp()
-            self.q = grown / grown.sum()
-        loss = self.q @ losses
+        loss, worst = self.groups(gather(ce), gather(self._group(batch)))
         minimise(loss)
-        worst = torch.where(present, losses, 0).max()
-        return {"loss": loss.detach(), "ce": ce.detach().mean(), "worst": worst.detach(), "largest_q": self.q.max()}
+        return {"loss": loss.detach(), "ce": ce.detach().mean(), "worst": worst, "largest_q": self.groups.q.max()}
 
     def _group(self, batch: Batch) -> Tensor:
         """(B,) no two pairs of class and attribute value alike."""
         return batch.y * self.spec.num_bias + batch.bias
-
-
-def group_means(values: Tensor, group: Tensor, groups: int) -> tuple[Tensor, Tensor]:
-    """(B,) values by group → (G,) means, 0 where the batch has none, and (G,) whether it has any."""
-    counts = group.bincount(minlength=groups)
-    sums = values.new_zeros(groups).index_add(0, group, values)
-    return sums / counts.clamp_min(1), counts > 0

@@ -1,0 +1,99 @@
+"""SSA: what it is shown, whom its predictors learn from, and what it makes of the guesses."""
+
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from lightning_fabric import Fabric
+
+from fairflac.methods.ssa import SSA
+from toy import build_toy_method, conflicting_accuracy, prepared_training, toy_batches, toy_data
+
+
+def prepared(fabric: Fabric, n: int = 96, **options: object) -> tuple[SSA, object]:
+    torch.manual_seed(0)
+    method = build_toy_method("ssa", **options)
+    assert isinstance(method, SSA)
+    batches = toy_batches(method, toy_data(n), fabric)
+    method.prepare(batches.everything())
+    return method, batches
+
+
+def test_only_the_declared_share_of_labels_is_shown(fabric: Fabric) -> None:
+    for share in (0.1, 0.5):
+        method, batches = prepared(fabric, 200, label_share=share)
+        bias = batches.everything().bias  # type: ignore[attr-defined]
+        assert int((bias >= 0).sum()) == round(share * 200)
+        true = torch.from_numpy(toy_data(200).bias["shade"])
+        assert torch.equal(bias[bias >= 0], true[bias >= 0])
+        assert not (method.teaches & ~method.labelled).any() and method.teaches.sum() < method.labelled.sum()
+
+
+def test_loss_of_the_predictors(fabric: Fabric) -> None:
+    """One at a time: CE on labels that teach + CE on sure guesses outside the fold."""
+    method, batches = prepared(fabric, label_share=0.5, tau=0.5)
+    batch, seen = batches(torch.arange(48), 0), []  # type: ignore[operator]
+    names = []
+    method.step(batch, lambda loss, *groups: (seen.append(loss), names.append(groups)))
+    expected = torch.zeros(())
+    for fold, predictor in enumerate(method.predictors):
+        logits = predictor(batch.x).logits
+        p = logits.softmax(1)
+        limits = method._limits(fold)
+        taught, guessed = [], []
+        for i in range(48):
+            a = int(p[i].argmax())
+            if method.teaches[i]:
+                taught.append(-p[i, batch.bias[i]].log())
+            elif batch.bias[i] < 0 and method.fold[i] != fold and p[i, a] >= limits[2 * batch.y[i] + a]:
+                guessed.append(-p[i, a].log())
+        assert taught and guessed
+        expected = expected + torch.stack(taught).mean() + torch.stack(guessed).mean()
+    torch.testing.assert_close(seen[0], expected)
+    assert names == [("predictors",)]
+
+
+def test_no_predictor_learns_from_its_own_fold(fabric: Fabric) -> None:
+    method, batches = prepared(fabric, label_share=0.25, tau=0.5)
+    held_out = ((method.fold == 1) & ~method.labelled).nonzero()[:, 0]
+    batch, seen = batches(held_out, 0), []  # type: ignore[operator]
+    method.step(batch, lambda loss, *groups: seen.append(loss))
+    grads = torch.autograd.grad(seen[0], [*method.predictors[1].parameters()], allow_unused=True)
+    assert all(grad is None or not grad.any() for grad in grads)
+    grads = torch.autograd.grad(
+        F.cross_entropy(method.predictors[0](batch.x).logits, batch.y), [*method.predictors[0].parameters()]
+    )
+    assert any(grad.any() for grad in grads)
+
+
+def test_attributes_are_labels_or_guesses_of_the_predictor_that_did_not_learn_from_the_image(fabric: Fabric) -> None:
+    method, _ = prepared(fabric, label_share=0.5)
+    for fold, table in enumerate(method.guesses):
+        table.values[:90] = fold % 2  # type: ignore[union-attr, index]
+    attributes = method.attributes()
+    labelled = method.labelled
+    assert torch.equal(attributes[labelled], method.bias[labelled])
+    unlabelled = ~labelled & (torch.arange(96) < 90)
+    assert torch.equal(attributes[unlabelled], method.fold[unlabelled] % 2)
+    unseen = ~labelled & (torch.arange(96) >= 90)  # the usual attribute of their class, which is the class itself here
+    assert unseen.any() and torch.equal(attributes[unseen], method.y[unseen])
+
+
+def test_a_stopped_run_goes_on_with_the_same_groups(fabric: Fabric, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    method = build_toy_method("ssa", estimation_epochs=1, label_share=0.5)
+    training = prepared_training(method, toy_data(), tmp_path, fabric, epochs=3)
+    training.fit("ssa", silent=True)
+    again = build_toy_method("ssa", estimation_epochs=1, label_share=0.5)
+    assert isinstance(method, SSA) and isinstance(again, SSA)
+    again.prepare(toy_batches(again, toy_data(), fabric).everything())
+    again.load_state_dict(method.state_dict())
+    again.begin_epoch(2)
+    assert method.group is not None and again.group is not None
+    assert torch.equal(method.group, again.group) and torch.equal(method.groups.q, again.groups.q)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_beats_vanilla(share: float, fabric: Fabric, tmp_path: Path) -> None:
+    assert conflicting_accuracy("ssa", tmp_path, fabric, estimation_epochs=10, label_share=share) > 0.9
