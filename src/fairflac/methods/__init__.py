@@ -8,6 +8,7 @@ from fairflac.methods.gce import GCE
 from fairflac.methods.groupdro import GroupDRO
 from fairflac.methods.jtt import JTT
 from fairflac.methods.ssa import SSA
+from fairflac.methods.lff import LfF
 from fairflac.methods.vanilla import Vanilla
 
 METHODS: dict[str, type[Method]] = {
@@ -22,6 +23,7 @@ METHODS: dict[str, type[Method]] = {
         GroupDRO,
         JTT,
         SSA,
+        LfF,
     )
 }
 
