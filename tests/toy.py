@@ -52,6 +52,22 @@ class ToyNet(Network):
         return Output(self.fc(features), features)
 
 
+class PixelNet(Network):
+    """Sees single pixels, and so the shade but not the direction of the line."""
+
+    feature_dim = 6
+    middle, middle_dim = "conv", 6
+
+    def __init__(self, num_classes: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 6, 1)
+        self.fc = nn.Linear(6, num_classes)
+
+    def forward(self, x: Tensor) -> Output:
+        features = torch.tanh(self.conv(x)).mean((2, 3))
+        return Output(self.fc(features), features)
+
+
 def toy_data(n: int = 96, conflicting: float = 0.25, seed: int = 0) -> BiasedDataset:
     """A bright or dark image with a line across; the brightness goes with the class, but for a share."""
     rng = np.random.default_rng(seed)
@@ -75,10 +91,12 @@ def toy_method(name: str, seed: int = 0) -> Method:
     return build_toy_method(kind, **options)
 
 
-def build_toy_method(kind: str, **options: object) -> Method:
+def build_toy_method(kind: str, biased_net: type[ToyNet] | type[PixelNet] = ToyNet, **options: object) -> Method:
     cls = METHODS[kind]
-    outputs = [cls.num_logits(TASK), *([cls.num_biased_logits(TASK)] if cls.needs_biased_net else [])]
-    net, *biased = (ToyNet(number).to(memory_format=torch.channels_last) for number in outputs)
+    networks: list[Network] = [ToyNet(cls.num_logits(TASK))]
+    if cls.needs_biased_net:
+        networks.append(biased_net(cls.num_biased_logits(TASK)))
+    net, *biased = (network.to(memory_format=torch.channels_last) for network in networks)
     method: Method = cls(net, TASK, *biased, **options)
     return method
 
@@ -122,13 +140,19 @@ def prepared_training(
     return Training(method, batches, len(data), config, fabric, Run(folder), validation)
 
 
-def conflicting_accuracy(kind: str, folder: Path, fabric: Fabric, **options: object) -> float:
+def conflicting_accuracy(
+    kind: str,
+    folder: Path,
+    fabric: Fabric,
+    biased_net: type[ToyNet] | type[PixelNet] = ToyNet,
+    **options: object,
+) -> float:
     """Of a method trained where 5 % of 800 samples conflict, on new samples whose shade goes against their class.
 
     Vanilla has 0, and a model that looks at the line and not at the shade 1.
     """
     torch.manual_seed(0)
-    method = build_toy_method(kind, **options)
+    method = build_toy_method(kind, biased_net, **options)
     data, train = toy_data(800, 0.05), {"epochs": 30, "batch_size": 64, "schedule": "cosine"}
     prepared_training(method, data, folder, fabric, **train).fit(kind, silent=True)
     table = predictions(method, toy_data(400, 1.0, seed=1), fabric)

@@ -9,6 +9,7 @@ from fairflac.methods.groupdro import GroupDRO
 from fairflac.methods.jtt import JTT
 from fairflac.methods.ssa import SSA
 from fairflac.methods.lff import LfF
+from fairflac.methods.rebias import ReBias
 from fairflac.methods.vanilla import Vanilla
 
 METHODS: dict[str, type[Method]] = {
@@ -24,6 +25,7 @@ METHODS: dict[str, type[Method]] = {
         JTT,
         SSA,
         LfF,
+        ReBias,
     )
 }
 
