@@ -10,6 +10,7 @@ from fairflac.methods.jtt import JTT
 from fairflac.methods.ssa import SSA
 from fairflac.methods.lff import LfF
 from fairflac.methods.rebias import ReBias
+from fairflac.methods.rubi import RUBi
 from fairflac.methods.vanilla import Vanilla
 
 METHODS: dict[str, type[Method]] = {
@@ -26,6 +27,7 @@ METHODS: dict[str, type[Method]] = {
         SSA,
         LfF,
         ReBias,
+        RUBi,
     )
 }
 
