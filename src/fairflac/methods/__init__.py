@@ -9,6 +9,7 @@ from fairflac.methods.groupdro import GroupDRO
 from fairflac.methods.jtt import JTT
 from fairflac.methods.ssa import SSA
 from fairflac.methods.lff import LfF
+from fairflac.methods.lm import LearnedMixin
 from fairflac.methods.rebias import ReBias
 from fairflac.methods.rubi import RUBi
 from fairflac.methods.vanilla import Vanilla
@@ -28,6 +29,7 @@ METHODS: dict[str, type[Method]] = {
         LfF,
         ReBias,
         RUBi,
+        LearnedMixin,
     )
 }
 
