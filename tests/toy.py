@@ -30,6 +30,7 @@ TASK = TaskSpec(
 CASES: dict[str, tuple[str, dict[str, object]]] = {
     **{name: (name, {}) for name in METHODS},
     "flac with supcon": ("flac", {"task": "supcon"}),
+    "cgl": ("cgl", {"estimation_epochs": 1, "label_share": 0.5}),
     "ssa": ("ssa", {"estimation_epochs": 1, "label_share": 0.5}),
     "groupdro as it comes": ("groupdro", {"adjustment": 2.0, "balanced": False}),
 }

@@ -1,17 +1,18 @@
 """All methods by name."""
 
 from fairflac.methods.base import Frozen, Method
+from fairflac.methods.cgl import CGL
 from fairflac.methods.di import DI
 from fairflac.methods.end import EnD
 from fairflac.methods.flac import FLAC, FLACB
 from fairflac.methods.gce import GCE
 from fairflac.methods.groupdro import GroupDRO
 from fairflac.methods.jtt import JTT
-from fairflac.methods.ssa import SSA
 from fairflac.methods.lff import LfF
 from fairflac.methods.lm import LearnedMixin
 from fairflac.methods.rebias import ReBias
 from fairflac.methods.rubi import RUBi
+from fairflac.methods.ssa import SSA
 from fairflac.methods.vanilla import Vanilla
 
 METHODS: dict[str, type[Method]] = {
@@ -30,6 +31,7 @@ METHODS: dict[str, type[Method]] = {
         ReBias,
         RUBi,
         LearnedMixin,
+        CGL,
     )
 }
 
