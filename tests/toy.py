@@ -33,6 +33,8 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
     "cgl": ("cgl", {"estimation_epochs": 1, "label_share": 0.5}),
     "ssa": ("ssa", {"estimation_epochs": 1, "label_share": 0.5}),
     "groupdro as it comes": ("groupdro", {"adjustment": 2.0, "balanced": False}),
+    "disent with swaps": ("disent", {"warm_up": 4}),
+    "disent-be with swaps": ("disent-be", {"warm_up": 4}),
 }
 
 

@@ -31,7 +31,20 @@ class _Gather(torch.autograd.Function):
 
 def gather(x: Tensor) -> Tensor:
     """(B, …) on each of W processes → (W·B, …) on all of them; `x` itself when there is one process."""
-    if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
+    if _alone():
         return x
     gathered: Tensor = _Gather.apply(x)  # type: ignore[no-untyped-call]
     return gathered
+
+
+def neighbours(x: Tensor) -> Tensor:
+    """(B, …) → (B, …) of the sample before each in the batch of all processes, with gradients.
+
+    As batches are in random order, this is as good as another sample at random, and never the same one.
+    """
+    start = 0 if _alone() else dist.get_rank() * len(x)
+    return gather(x).roll(1, 0)[start : start + len(x)]
+
+
+def _alone() -> bool:
+    return not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1

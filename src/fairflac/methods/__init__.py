@@ -3,9 +3,11 @@
 from fairflac.methods.base import Frozen, Method
 from fairflac.methods.cgl import CGL
 from fairflac.methods.di import DI
+from fairflac.methods.disent import DisEnt, DisEntBE
 from fairflac.methods.end import EnD
 from fairflac.methods.flac import FLAC, FLACB
 from fairflac.methods.gce import GCE
+from fairflac.methods.gce_committee import GCECommittee
 from fairflac.methods.groupdro import GroupDRO
 from fairflac.methods.jtt import JTT
 from fairflac.methods.lff import LfF
@@ -32,6 +34,9 @@ METHODS: dict[str, type[Method]] = {
         RUBi,
         LearnedMixin,
         CGL,
+        DisEnt,
+        DisEntBE,
+        GCECommittee,
     )
 }
 
