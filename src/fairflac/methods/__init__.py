@@ -5,6 +5,7 @@ from fairflac.methods.cgl import CGL
 from fairflac.methods.di import DI
 from fairflac.methods.disent import DisEnt, DisEntBE
 from fairflac.methods.end import EnD
+from fairflac.methods.bc_bb import BCBB
 from fairflac.methods.flac import FLAC, FLACB
 from fairflac.methods.gce import GCE
 from fairflac.methods.gce_committee import GCECommittee
@@ -37,6 +38,7 @@ METHODS: dict[str, type[Method]] = {
         DisEnt,
         DisEntBE,
         GCECommittee,
+        BCBB,
     )
 }
 
