@@ -35,6 +35,7 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
     "groupdro as it comes": ("groupdro", {"adjustment": 2.0, "balanced": False}),
     "disent with swaps": ("disent", {"warm_up": 4}),
     "disent-be with swaps": ("disent-be", {"warm_up": 4}),
+    "softcon on S": ("softcon", {"pairs": "conflicting"}),
 }
 
 

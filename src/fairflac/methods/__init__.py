@@ -16,6 +16,7 @@ from fairflac.methods.lm import LearnedMixin
 from fairflac.methods.rebias import ReBias
 from fairflac.methods.rubi import RUBi
 from fairflac.methods.ssa import SSA
+from fairflac.methods.softcon import SoftCon
 from fairflac.methods.vanilla import Vanilla
 
 METHODS: dict[str, type[Method]] = {
@@ -39,6 +40,7 @@ METHODS: dict[str, type[Method]] = {
         DisEntBE,
         GCECommittee,
         BCBB,
+        SoftCon,
     )
 }
 

@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from fairflac.losses.flac.batch import Batch
+from fairflac.losses.flac.loss import FLACLoss
 from fairflac.losses.flac.pairs import in_s
 from fairflac.losses.flac.settings import Settings
 
@@ -14,3 +15,9 @@ def inferred_pairs(bias_features: Tensor, y: Tensor, settings: Settings) -> tupl
     squared, same_class = batch.b.tile(slice(0, batch.n)), y[:, None] == y
     a10 = in_s(squared, same_class, batch.limits, "same-target").fill_diagonal_(False)
     return a10, in_s(squared, same_class, batch.limits, "different-target")
+
+
+def conflicting_pairs(bias_features: Tensor, y: Tensor) -> Tensor:
+    """(N, D_b), (N,) → (N, N) mask of S as FLAC finds it with its defaults, for other losses over pairs."""
+    a10, a01 = inferred_pairs(bias_features, y, FLACLoss().settings)
+    return a10 | a01
