@@ -1,11 +1,11 @@
 """All methods by name."""
 
 from fairflac.methods.base import Frozen, Method
+from fairflac.methods.bc_bb import BCBB
 from fairflac.methods.cgl import CGL
 from fairflac.methods.di import DI
 from fairflac.methods.disent import DisEnt, DisEntBE
 from fairflac.methods.end import EnD
-from fairflac.methods.bc_bb import BCBB
 from fairflac.methods.flac import FLAC, FLACB
 from fairflac.methods.gce import GCE
 from fairflac.methods.gce_committee import GCECommittee
@@ -15,8 +15,8 @@ from fairflac.methods.lff import LfF
 from fairflac.methods.lm import LearnedMixin
 from fairflac.methods.rebias import ReBias
 from fairflac.methods.rubi import RUBi
-from fairflac.methods.ssa import SSA
 from fairflac.methods.softcon import SoftCon
+from fairflac.methods.ssa import SSA
 from fairflac.methods.vanilla import Vanilla
 
 METHODS: dict[str, type[Method]] = {
