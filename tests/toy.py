@@ -32,6 +32,7 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
     "flac with supcon": ("flac", {"task": "supcon"}),
     "cgl": ("cgl", {"estimation_epochs": 1, "label_share": 0.5}),
     "ssa": ("ssa", {"estimation_epochs": 1, "label_share": 0.5}),
+    "lnl with convolutions": ("lnl", {"predictor": "conv"}),
     "groupdro as it comes": ("groupdro", {"adjustment": 2.0, "balanced": False}),
     "disent with swaps": ("disent", {"warm_up": 4}),
     "disent-be with swaps": ("disent-be", {"warm_up": 4}),

@@ -17,6 +17,7 @@ from fairflac.methods.rebias import ReBias
 from fairflac.methods.rubi import RUBi
 from fairflac.methods.softcon import SoftCon
 from fairflac.methods.ssa import SSA
+from fairflac.methods.lnl import LNL
 from fairflac.methods.vanilla import Vanilla
 
 METHODS: dict[str, type[Method]] = {
@@ -41,6 +42,7 @@ METHODS: dict[str, type[Method]] = {
         GCECommittee,
         BCBB,
         SoftCon,
+        LNL,
     )
 }
 
