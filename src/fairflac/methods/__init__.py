@@ -10,6 +10,7 @@ from fairflac.methods.flac import FLAC, FLACB
 from fairflac.methods.gce import GCE
 from fairflac.methods.gce_committee import GCECommittee
 from fairflac.methods.groupdro import GroupDRO
+from fairflac.methods.hex import HEX
 from fairflac.methods.jtt import JTT
 from fairflac.methods.lff import LfF
 from fairflac.methods.lm import LearnedMixin
@@ -43,6 +44,7 @@ METHODS: dict[str, type[Method]] = {
         BCBB,
         SoftCon,
         LNL,
+        HEX,
     )
 }
 
