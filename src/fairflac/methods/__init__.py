@@ -14,11 +14,11 @@ from fairflac.methods.hex import HEX
 from fairflac.methods.jtt import JTT
 from fairflac.methods.lff import LfF
 from fairflac.methods.lm import LearnedMixin
+from fairflac.methods.lnl import LNL
 from fairflac.methods.rebias import ReBias
 from fairflac.methods.rubi import RUBi
 from fairflac.methods.softcon import SoftCon
 from fairflac.methods.ssa import SSA
-from fairflac.methods.lnl import LNL
 from fairflac.methods.vanilla import Vanilla
 
 METHODS: dict[str, type[Method]] = {

@@ -7,12 +7,12 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
+from fairflac.data.jitter import LUMA
 from fairflac.losses.gather import gather
 from fairflac.losses.projection import project_out
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
-LUMINANCE = (0.299, 0.587, 0.114)  # ITU-R BT.601
 WIDTH = 32  # of the texture representation [released code]
 
 
@@ -78,7 +78,7 @@ class CoOccurrence(nn.Module):
         self.levels = levels
         self.left = nn.Parameter(torch.arange(levels, dtype=torch.float32))
         self.right = nn.Parameter(torch.arange(levels, dtype=torch.float32))
-        weights = torch.tensor(LUMINANCE)
+        weights = torch.tensor(LUMA)
         self.register_buffer("weights", weights * torch.tensor(spec.std), persistent=False)
         self.register_buffer("offset", (weights * torch.tensor(spec.mean)).sum(), persistent=False)
 
