@@ -4,8 +4,12 @@
 [NAME]                   what method NAME changes
 [[NAME.when]]            `if.KEY = VALUE`: only where these settings have these values; `bias_model.KEY` changes stage 1
 [NAME.bias_model]        how its stage 1 differs from a vanilla run with the same settings
+[NAME.biased_net]        how its second network differs from the first
 like = "DATASET"         the recipes of another dataset hold for this one
 [bias_models.KIND]       other stages 1 that need no attribute labels, for `--set bias_model.kind=KIND`
+
+Sources: [P] FLAC's paper, [C] its authors' released code; the public code of [B] bias-contrastive learning (BC-BB and
+SoftCon), [E] EnD, [L] LfF, DisEnt and BE, [N] LNL, [R] ReBias, [S] GroupDRO; [J] JTT's paper. "Ours" is our choice.
 """
 
 import tomllib
