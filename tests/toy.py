@@ -37,6 +37,8 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
     "disent with swaps": ("disent", {"warm_up": 4}),
     "disent-be with swaps": ("disent-be", {"warm_up": 4}),
     "softcon on S": ("softcon", {"pairs": "conflicting"}),
+    "fairkl with cross-entropy": ("fairkl", {"task": "ce"}),
+    "fairkl-lu on S": ("fairkl-lu", {"pairs": "conflicting"}),
 }
 
 

@@ -27,6 +27,7 @@ class Network(nn.Module, ABC):
     """A classifier that shows its penultimate representation."""
 
     feature_dim: int
+    fc: nn.Linear  # from features to logits
     middle: str  # the submodule whose output is a map halfway through, for adversaries that listen there
     middle_dim: int  # its channels
 

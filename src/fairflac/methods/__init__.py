@@ -6,6 +6,7 @@ from fairflac.methods.cgl import CGL
 from fairflac.methods.di import DI
 from fairflac.methods.disent import DisEnt, DisEntBE
 from fairflac.methods.end import EnD
+from fairflac.methods.fairkl import FairKL, FairKLLU
 from fairflac.methods.flac import FLAC, FLACB
 from fairflac.methods.gce import GCE
 from fairflac.methods.gce_committee import GCECommittee
@@ -45,6 +46,8 @@ METHODS: dict[str, type[Method]] = {
         SoftCon,
         LNL,
         HEX,
+        FairKL,
+        FairKLLU,
     )
 }
 

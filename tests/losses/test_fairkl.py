@@ -1,0 +1,115 @@
+"""FairKL's regulariser and epsilon-SupInfoNCE against loops over pairs, one pair at a time."""
+
+import math
+import statistics
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from fairflac.losses.fairkl import fairkl_loss
+from fairflac.losses.sup_info_nce import sup_info_nce
+
+
+def cosines(z: Tensor) -> list[list[float]]:
+    unit = [[v / math.hypot(*row) for v in row] for row in z.tolist()]
+    return [[sum(a * b for a, b in zip(u, v, strict=True)) for v in unit] for u in unit]
+
+
+def by_hand(z: Tensor, y: list[int], bias: list[int], kld: float) -> float:
+    """Lists of similarities, and the standard library's moments of those lists: no mask, no diagonal."""
+    s, kinds = cosines(z), {(same, shared): [] for same in (True, False) for shared in (True, False)}
+    for i in range(len(y)):
+        for j in range(len(y)):
+            if i != j:
+                kinds[y[i] == y[j], bias[i] == bias[j]].append(s[i][j])
+    total = 0.0
+    for same in (True, False):
+        aligned, conflicting = kinds[same, True], kinds[same, False]
+        if aligned and conflicting:
+            total += (statistics.fmean(aligned) - statistics.fmean(conflicting)) ** 2
+            total += kld * (statistics.pstdev(aligned) - statistics.pstdev(conflicting)) ** 2
+    total -= statistics.fmean(kinds[True, False] or [0.0])
+    return total + statistics.fmean(kinds[False, True] or [0.0])
+
+
+def same(labels: list[int]) -> Tensor:
+    tensor = torch.tensor(labels)
+    return tensor[:, None] == tensor
+
+
+labels = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=9)
+
+
+@settings(deadline=None)
+@given(labels, st.integers(0, 100), st.sampled_from([0.0, 1.0, 7.0]))
+def test_moments_are_over_the_pairs_in_question(pairs: list[tuple[int, int]], seed: int, kld: float) -> None:
+    y, bias = ([pair[k] for pair in pairs] for k in (0, 1))
+    z = torch.randn(len(y), 4, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).requires_grad_()
+    loss = fairkl_loss(z, torch.tensor(y), same(bias), kld=kld)
+    assert float(loss.detach()) == pytest.approx(by_hand(z, y, bias, kld), abs=2e-5)
+    (slope,) = torch.autograd.grad(loss, z)
+    assert slope.isfinite().all()
+
+
+def test_a_sample_and_itself_are_no_pair() -> None:
+    """Two aligned positives at a right angle: their mean similarity is 0, and would be 1/2 with the diagonal."""
+    z, y = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), torch.zeros(3)
+    # (0, 1) are aligned with similarity 0; (0, 2) and (1, 2) conflict with -1 and 0, a mean of -1/2.
+    assert float(fairkl_loss(z, y, same([0, 0, 1]), kld=0.0)) == pytest.approx(0.25 + 0.5)
+    # Their deviations are 0 and 1/2; over all nine pairs, with zeros outside, they would be other numbers.
+    assert float(fairkl_loss(z, y, same([0, 0, 1]), kld=1.0)) == pytest.approx(0.25 + 0.25 + 0.5, abs=1e-5)
+
+
+def test_soft_shares_split_a_pair_between_both_kinds() -> None:
+    z = torch.randn(6, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    y, s = [0, 0, 0, 1, 1, 1], cosines(z)
+    share = torch.rand(6, 6, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    share = (share + share.T) / 2
+    expected = 0.0
+    for positive in (True, False):
+        moments = []
+        for kind in (share.tolist(), (1 - share).tolist()):
+            pairs = [(kind[i][j], s[i][j]) for i in range(6) for j in range(6) if i != j and (y[i] == y[j]) == positive]
+            total = sum(w for w, _ in pairs)
+            mean = sum(w * v for w, v in pairs) / total
+            moments.append((mean, math.sqrt(sum(w * (v - mean) ** 2 for w, v in pairs) / total)))
+        (mu_a, sd_a), (mu_c, sd_c) = moments
+        expected += (mu_a - mu_c) ** 2 + 2 * (sd_a - sd_c) ** 2 + (-mu_c if positive else mu_a)
+    assert float(fairkl_loss(z, torch.tensor(y), share, kld=2.0)) == pytest.approx(expected)
+
+
+def test_pairs_outside_the_mask_do_not_count() -> None:
+    """Six samples, of which the last two are in no pair, are four samples."""
+    z, y, bias = torch.randn(6, 3), [0, 0, 1, 1, 0, 1], [0, 1, 0, 1, 1, 1]
+    known = torch.arange(6) < 4
+    few = fairkl_loss(z, torch.tensor(y), same(bias), pairs=known[:, None] & known)
+    torch.testing.assert_close(few, fairkl_loss(z[:4], torch.tensor(y[:4]), same(bias[:4])))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+def test_sup_info_nce_equals_a_loop(epsilon: float) -> None:
+    z = torch.randn(9, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    y, tau, total = [0, 0, 0, 1, 1, 1, 1, 2, 2], 0.2, 0.0
+    s = [[value / tau for value in row] for row in cosines(z)]
+    for i in range(9):
+        positives = [j for j in range(9) if j != i and y[j] == y[i]]
+        negatives = sum(math.exp(s[i][j]) for j in range(9) if y[j] != y[i])
+        for p in positives:
+            total -= math.log(math.exp(s[i][p]) / (math.exp(s[i][p] - epsilon) + negatives)) / len(positives) / 9
+    assert float(sup_info_nce(z, torch.tensor(y), temperature=tau, epsilon=epsilon)) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("y", [[0, 0, 0], [0, 1, 2]])
+def test_one_class_or_no_positives_give_numbers(y: list[int]) -> None:
+    z = torch.randn(3, 4, requires_grad=True)
+    (slope,) = torch.autograd.grad(sup_info_nce(z, torch.tensor(y)), z)
+    assert slope.isfinite().all()
+
+
+def test_half_precision_is_computed_in_fp32() -> None:
+    z, y = torch.randn(6, 4).bfloat16(), torch.tensor([0, 0, 0, 1, 1, 1])
+    with torch.autocast("cpu", torch.bfloat16):
+        assert sup_info_nce(z, y).dtype == fairkl_loss(z, y, y[:, None] == y).dtype == torch.float32
