@@ -9,8 +9,8 @@ like = "DATASET"         the recipes of another dataset hold for this one
 [bias_models.KIND]       other stages 1 that need no attribute labels, for `--set bias_model.kind=KIND`
 
 Sources: [P] FLAC's paper, [C] its authors' released code; the public code of [B] bias-contrastive learning (BC-BB and
-SoftCon), [E] EnD, [K] FairKL, [L] LfF, DisEnt and BE, [N] LNL, [R] ReBias, [S] GroupDRO; [J] JTT's paper. "Ours" is what
-we chose.
+SoftCon), [E] EnD, [K] FairKL, [L] LfF, DisEnt and BE, [N] LNL, [R] ReBias, [S] GroupDRO; [J] JTT's paper. "Ours" is
+what we chose.
 """
 
 import tomllib

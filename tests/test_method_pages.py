@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from fairflac.method_pages import describe, methods_page
 from fairflac.methods import METHODS
-from fairflac.report.method_pages import describe, methods_page
 
-PAGE = Path(__file__).parents[2] / "docs" / "methods.md"
+PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 
 
 def test_the_page_in_docs_is_up_to_date() -> None:
