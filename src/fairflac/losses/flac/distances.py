@@ -1,5 +1,6 @@
 """Squared distances between the rows of a batch, one tile of rows at a time."""
 
+import math
 from functools import cached_property
 
 from fairflac.losses.flac.arrays import Array, as_tensor, row_products
@@ -8,11 +9,15 @@ from fairflac.losses.flac.kernels import Kernel
 # Elements of a tile: small enough for the cache, large enough for the matrix product. Few rows would starve the latter.
 TILE = 2**20
 MIN_ROWS = 32
+# Rows from which on a batch has four tiles at least: their parts above the diagonal are five eighths of the whole.
+SEVERAL = 512
 
 
 def row_tiles(n: int) -> list[slice]:
     """Cut n rows into tiles of about `TILE` distances each."""
     height = max(TILE // n, MIN_ROWS)
+    if n >= SEVERAL:
+        height = min(height, -(-n // 4))
     return [slice(start, min(start + height, n)) for start in range(0, n, height)]
 
 
@@ -33,7 +38,7 @@ class Points:
             self.lengths = (self.squares**0.5 + zero)[:, None]  # a zero row stays what it is
             self.rows = features / self.lengths
             self.lift = self.lengths[:, 0] * zero if kernel == "cosine" else None
-        self._kept: tuple[tuple[int, int], Array] | None = None
+        self._kept: dict[tuple[int, int], Array] = {}
 
     @cached_property
     def centred(self) -> Array:
@@ -47,18 +52,20 @@ class Points:
         return norms if self.lift is None else norms + self.lift
 
     def tile(self, rows: slice, first: int = 0) -> Array:
-        """(T, N - first) squared distances of `rows` to all rows from `first`; the last answer is kept.
+        """(T, N - first) squared distances of `rows` to all rows from `first`; up to `TILE` of the last are kept.
 
         By rounding they can be slightly negative.
         """
         key = (rows.start, first)
-        if self._kept is None or self._kept[0] != key:
-            self._kept = None  # not two tiles at a time
+        if key not in self._kept:
+            size = (rows.stop - rows.start) * (len(self.rows) - first)
+            if size + sum(math.prod(kept.shape) for kept in self._kept.values()) > TILE:
+                self._kept.clear()
             squared = self.norms[rows, None] + self.norms[first:]
             left, right = as_tensor(self.centred[rows]), as_tensor(self.centred[first:])
             as_tensor(squared).addmm_(left, right.T, alpha=-2)
-            self._kept = key, squared
-        return self._kept[1]
+            self._kept[key] = squared
+        return self._kept[key]
 
     def gradient_in_features(self, of_rows: Array, divisor: Array) -> Array:
         """From the gradient in `rows`, which is overwritten, to that in the features, divided by `divisor`.

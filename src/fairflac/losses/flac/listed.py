@@ -38,21 +38,22 @@ def listed_flac(bias: Floats, features: Floats, y: Indices, settings: Settings) 
     if pairs is None:
         return None
     i, j = pairs
+    ends = pairs.ravel()
 
-    def row_sums(of_i: Floats, of_j: Floats) -> Floats:
-        """What each pair brings to its two rows → (2, U) what these have in all."""
-        return (np.bincount(i, of_i, batch.n) + np.bincount(j, of_j, batch.n))[pairs]
+    def row_sums(of_ends: Floats) -> Floats:
+        """(2, U) what each pair brings to its two rows → (2, U) what these have in all."""
+        return np.bincount(ends, of_ends.ravel(), batch.n)[pairs]
 
     apart = _Differences(batch.h, pairs)
     a = np.maximum(1 - batch.similarity.of(_Differences(batch.b, pairs).squared()), TINY)
     k, log_slope = batch.similarity.with_log_slope(apart.squared())
     k = np.maximum(k, TINY)
-    p = a / (row_sums(a, a) + ROW_EPS)
-    q = k / (row_sums(k, k) + ROW_EPS)
+    p = a / (row_sums(np.array((a, a))) + ROW_EPS)
+    q = k / (row_sums(np.array((k, k))) + ROW_EPS)
     terms, e = pointwise(p, q, settings.divergence)
-    weights = (e - q * row_sums(*e)).sum(0) * (2 * log_slope)
+    weights = (e - q * row_sums(e)).sum(0) * (2 * log_slope)
     same_class = pairs[:, y[i] == y[j]]
-    partners, same = (np.bincount(x.ravel(), minlength=batch.n) for x in (pairs, same_class))
+    partners, same = (np.bincount(x, minlength=batch.n) for x in (ends, same_class.ravel()))
     mixed, single = np.count_nonzero(same * (partners - same)), np.count_nonzero(partners == 1)
     return batch.result(terms.sum(), apart.gradient(weights), pairs.size, mixed, single)
 
@@ -64,10 +65,11 @@ def _list_pairs(batch: Batch) -> Indices | None:
     for rows in batch.tiles:
         same_class = batch.y[rows, None] == batch.y[rows.start :]
         mask = in_s(batch.b.tile(rows, first=rows.start), same_class, batch.limits, batch.settings.pairs)
-        budget -= np.count_nonzero(mask) // 2
+        flat = np.flatnonzero(mask)
+        budget -= len(flat) // 2
         if budget < 0:
             return None
-        pairs = np.array(np.divmod(np.flatnonzero(mask), mask.shape[1]))
+        pairs = np.array(np.divmod(flat, mask.shape[1]))
         found.append(pairs[:, pairs[0] < pairs[1]] + rows.start)
     return np.concatenate(found, 1)
 
