@@ -23,7 +23,7 @@ def similarities(z: Tensor, kernel: Similarity, sigma: Width) -> list[list[float
 
 
 def slow_hsic(x: Tensor, y: Tensor, kernel: Similarity, sigma: Width) -> float:
-    """Mean of k_ij (l_ij + l_qr - 2 l_iq) over all i, j, q, r that differ: Song et al., Eq. 4 (a U-statistic)."""
+    """Mean of k_ij (l_ij + l_qr - 2 l_iq) over all i, j, q, r that differ, a U-statistic."""
     k, l = similarities(x, kernel, sigma), similarities(y, kernel, sigma)  # noqa: E741
     quadruples = list(permutations(range(len(x)), 4))
     return sum(k[i][j] * (l[i][j] + l[q][r] - 2 * l[i][q]) for i, j, q, r in quadruples) / len(quadruples)

@@ -9,7 +9,7 @@ TINY = 1e-8  # as in LfF's public code; a sample that is hard for neither model 
 
 
 class RelativeDifficulty(nn.Module):
-    """W(x) = L_B / (L_B + L_D), Nam et al., NeurIPS 2020, Eq. 1.
+    """W(x) = L_B / (L_B + L_D), Nam et al., NeurIPS 2020 (the relative difficulty score).
 
     L_B and L_D are moving averages of each sample's own losses under the two models, divided by the largest of its
     class in the training set, so that no class counts more because it is harder. Both tables are saved with the model.

@@ -109,8 +109,8 @@ class DisEnt(Disentangling):
 
     The biased net minimises GCE with q = 0.7.
 
-    Paper: Lee et al., Learning Debiased Representation via Disentangled Feature Augmentation, NeurIPS 2021, Eq. 1-4
-    and Algorithm 1.
+    Paper: Lee et al., Learning Debiased Representation via Disentangled Feature Augmentation, NeurIPS 2021, the
+    losses before and after swapping.
     Deviations: the partner is the neighbour in the shuffled batch instead of one by a second shuffle. Each half of a
     head starts with the spread of a layer of its own width. The learning rate follows the schedule of the recipe;
     the public code halves it every 10,000 steps after the warm-up. The gradient of GCE is exact, as in LfF.
@@ -132,7 +132,7 @@ class DisEntBE(Disentangling):
     The biased net minimises cross-entropy on the samples whose own class has the votes of more than half of the
     committee, a run of `gce-committee`, whose shares of votes are the bias model's output.
 
-    Paper: Lee et al., Revisiting the Importance of Amplifying Bias for Debiasing, AAAI 2023, Algorithm 1.
+    Paper: Lee et al., Revisiting the Importance of Amplifying Bias for Debiasing, AAAI 2023.
     Deviations: as DisEnt; and see `gce-committee`.
     """
 

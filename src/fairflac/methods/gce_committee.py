@@ -42,7 +42,7 @@ class GCECommittee(Method):
     Each minimises generalised cross-entropy for a short time; `predict` gives the share of them that are sure of a
     class. It is a bias model for `disent-be`, not a classifier: a sample that none is sure of has no class.
 
-    Paper: Lee et al., Revisiting the Importance of Amplifying Bias for Debiasing, AAAI 2023, Section 4.2.
+    Paper: Lee et al., Revisiting the Importance of Amplifying Bias for Debiasing, AAAI 2023.
     Deviations: all members see the same batches, and their last state counts; the public code picks the state with the
     best accuracy on biased validation data. How long they train is in the recipes, in epochs; there it is 1,000 steps.
     """

@@ -19,11 +19,10 @@ class LfF(Method):
 
     The biased net minimises GCE, the net W · CE with W = L_B / (L_B + L_D) from per-sample cross-entropies of both.
 
-    Paper: Nam et al., Learning from Failure: Training Debiased Classifier from Biased Classifier, NeurIPS 2020, Eq. 1
-    and Algorithm 1.
-    Deviations: moving averages of the losses, divided by their class maxima, as in the public code (the paper names
-    them in its appendix). The gradient of GCE is exact; the public code has an extra constant factor q, which Adam
-    takes out again.
+    Paper: Nam et al., Learning from Failure: Training Debiased Classifier from Biased Classifier, NeurIPS 2020,
+    GCE for the biased model and the relative difficulty score for the other.
+    Deviations: moving averages of the losses, divided by their class maxima, as in the public code. The gradient of GCE
+    is exact; the public code has an extra constant factor q, which Adam takes out again.
     """
 
     name: ClassVar[str] = "lff"

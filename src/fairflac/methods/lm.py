@@ -22,7 +22,7 @@ class LearnedMixin(Method):
     The entropy keeps beta from fading away.
 
     Paper: Clark et al., Don't Take the Easy Way Out: Ensemble Based Methods for Avoiding Known Dataset Biases, EMNLP
-    2019, Section 3.2.
+    2019, learned-mixin with the entropy penalty.
     Deviations: beta has an offset c, as in ReBias' comparison for images, where w and c were never trained and the bias
     model's raw logits stood in place of its log-probabilities; here w and c are trained and log-probabilities are used.
     """

@@ -22,8 +22,8 @@ class ReBias(Method):
 
         g minimises CE_g - lam_g · HSIC(f, g),   f minimises CE_f + lam_f · HSIC(f, g).
 
-    Paper: Bahng et al., Learning De-biased Representations with Biased Representations, ICML 2020, Eq. 5 and
-    Algorithm 1; HSIC is the unbiased estimator of its Eq. 4.
+    Paper: Bahng et al., Learning De-biased Representations with Biased Representations, ICML 2020, its
+    minimax objective with the unbiased estimator of HSIC.
     Deviations: `sigma = "median"` is the median distance in the batch; the public code takes it from a quarter of the
     training set once an epoch. f is evaluated once for both updates, g again after its own. Adam, where the public code
     recommends AdamP.

@@ -20,11 +20,11 @@ class RUBi(Method):
 
         L = CE(F(x) ⊙ sigmoid(c), y) + bias_weight · CE(c, y);   predictions are those of F.
 
-    Paper: Cadene et al., RUBi: Reducing Unimodal Biases for Visual Question Answering, NeurIPS 2019, Eq. 3-6.
-    Deviations: as in ReBias' comparison for images, neither term of L has a gradient in the biased net (in the paper
-    the first has), which is trained beside the net, and one classifier c serves both terms. There c was never trained;
-    here it is. All three are updated at once, so that c and the mask see the features of the biased net before its
-    step.
+    Paper: Cadene et al., RUBi: Reducing Unimodal Biases for Visual Question Answering, NeurIPS 2019,
+    the masked and the bias-only loss.
+    Deviations: as in ReBias' comparison for images, the bias is what a second network sees, not a question; neither
+    term of L has a gradient in it, and one classifier c serves both terms. There c was never trained; here it is. All
+    three are updated at once, so that c and the mask see the features of the biased net before its step.
     """
 
     name: ClassVar[str] = "rubi"
@@ -36,7 +36,7 @@ class RUBi(Method):
         spec: TaskSpec,
         biased_net: Network,
         *,
-        bias_weight: Annotated[float, Field(ge=0)] = 1.0,  # the paper's, lambda_2 of Eq. 6
+        bias_weight: Annotated[float, Field(ge=0)] = 1.0,  # of ReBias' public code
     ) -> None:
         super().__init__(net, spec)
         self.biased_net = biased_net
