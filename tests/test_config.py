@@ -135,3 +135,16 @@ def test_wrong_bias_models_are_named(changes: dict[str, object], message: str) -
 def test_only_some_methods_have_a_biased_network() -> None:
     with pytest.raises(UserError, match="'vanilla' has no biased network"):
         resolve("biased-digits", "vanilla", 0, {"biased_net.kernel_size": 1})
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "message"),
+    [
+        ("lm", {"bias_model.target": "colour"}, "classes of biased-digits"),
+        ("jtt", {"bias_model.target": "colour"}, "classes of biased-digits"),
+        ("disent-be", {"bias_model.kind": "early"}, "a run of gce-committee"),
+    ],
+)
+def test_bias_models_that_a_method_cannot_use(method: str, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        resolve("biased-digits", method, 0, changes)

@@ -242,6 +242,20 @@ def _check_combination(config: RunConfig) -> None:
         raise UserError("epochs = 0 trains nothing: give the weights of the network as well, or set epochs")
     if config.train.epochs == 0 and config.train.selection != "last":
         raise UserError(f"selection = '{config.train.selection}' needs epochs to choose from: set epochs")
+    if config.bias_model is not None:
+        _check_stage_one(config, config.bias_model)
     attributes = DATASETS[config.dataset].attributes
     if config.target != "class" and attributes is not None and config.target not in attributes:
         unknown(f"target of {config.dataset}", config.target, {"class", *attributes})
+
+
+def _check_stage_one(config: RunConfig, stage_one: RunConfig) -> None:
+    method = METHODS[config.method]
+    if method.asks_for_classes and (stage_one.dataset, stage_one.target) != (config.dataset, config.target):
+        raise UserError(
+            f"'{config.method}' asks its bias model for the classes of {config.dataset}: it cannot be another"
+        )
+    if method.bias_model_method not in (None, stage_one.method):
+        raise UserError(
+            f"the bias model of '{config.method}' is a run of {method.bias_model_method}, not of another kind"
+        )

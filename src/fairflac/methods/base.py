@@ -20,6 +20,8 @@ class Method(nn.Module, ABC):
     name: ClassVar[str]  # the word in the command line, recipes, run directories and tables
     uses_bias_labels: ClassVar[bool] = False  # if False, reading batch.bias raises BiasLabelsHidden
     needs_bias_model: ClassVar[bool] = False  # if True, a stage-1 run provides batch.bias_features and bias_logits
+    asks_for_classes: ClassVar[bool] = False  # if True, that bias model must predict the classes of the same data
+    bias_model_method: ClassVar[str | None] = None  # which method must have trained it, if that matters
     needs_biased_net: ClassVar[bool] = False  # if True, a second network, trained beside the first, is built as well
     num_views: int = 1  # augmented views per image; a method may choose by its hyper-parameters
     label_share: float = 1.0  # of the training set, whose attribute labels a method with `uses_bias_labels` gets

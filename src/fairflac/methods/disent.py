@@ -138,6 +138,8 @@ class DisEntBE(Disentangling):
 
     name: ClassVar[str] = "disent-be"
     needs_bias_model: ClassVar[bool] = True
+    asks_for_classes: ClassVar[bool] = True
+    bias_model_method: ClassVar[str | None] = "gce-committee"
 
     def kept(self, batch: Batch) -> Tensor:
         votes = batch.bias_logits.gather(1, batch.y[:, None])[:, 0]

@@ -27,6 +27,7 @@ class JTT(Method):
 
     name: ClassVar[str] = "jtt"
     needs_bias_model: ClassVar[bool] = True
+    asks_for_classes: ClassVar[bool] = True
 
     def __init__(
         self,

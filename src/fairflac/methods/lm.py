@@ -29,6 +29,7 @@ class LearnedMixin(Method):
 
     name: ClassVar[str] = "lm"
     needs_bias_model: ClassVar[bool] = True
+    asks_for_classes: ClassVar[bool] = True
 
     def __init__(
         self,
