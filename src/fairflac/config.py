@@ -17,6 +17,7 @@ from fairflac.options import checked, options_of
 from fairflac.recipes import bias_model_kind, recipe_for
 from fairflac.runs import Run
 from fairflac.selection import RULES
+from fairflac.settings import overlay, split_table, without
 
 # Raised when old run directories can no longer be continued or compared.
 FORMAT = 1
@@ -95,12 +96,12 @@ def resolve(dataset: str, method: str, seed: int | None = 0, changes: dict[str, 
 
 
 def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any]) -> RunConfig:
-    changes, own_biased_net = _split_table(changes, "biased_net")
+    changes, own_biased_net = split_table(changes, "biased_net")
     own, own_stage_one = _split_stage_one(changes)
-    recipe, recipe_biased_net = _split_table(recipe_for(dataset, method, own), "biased_net")
+    recipe, recipe_biased_net = split_table(recipe_for(dataset, method, own), "biased_net")
     recipe, recipe_stage_one = _split_stage_one(recipe)
-    settings = _overlay(recipe, own)
-    biased_net = _biased_net(method, settings, _overlay(recipe_biased_net, own_biased_net), f"{dataset} {method}")
+    settings = overlay(recipe, own)
+    biased_net = _biased_net(method, settings, overlay(recipe_biased_net, own_biased_net), f"{dataset} {method}")
     net, target = settings.pop("net", None), str(settings.pop("target", "class"))
     if net is None:
         raise UserError(f"the recipes of '{dataset}' name no network: give one with --set net=NAME")
@@ -116,14 +117,14 @@ def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any
     sections = _sections(settings, models, f"{dataset} {method}")
     bias_model = None
     if METHODS[method].needs_bias_model:
-        shared = _without(settings, models["method_options"]) | {"net": net, "target": target}
+        shared = without(settings, models["method_options"]) | {"net": net, "target": target}
         shared.pop("bias_features", None)  # says how a bias model is used, and stage 1 has none
         run, kind = own_stage_one.pop("run", None), own_stage_one.pop("kind", None)
         if run is not None:
             bias_model = _finished(Path(str(run)), [*own_stage_one, *(["kind"] if kind else [])])
         else:
             base = recipe_stage_one if kind is None else bias_model_kind(dataset, str(kind))
-            bias_model = _resolve_stage_one(dataset, shared, _overlay(base, own_stage_one))
+            bias_model = _resolve_stage_one(dataset, shared, overlay(base, own_stage_one))
     elif own_stage_one:
         raise UserError(f"'{method}' has no bias model: remove the setting bias_model.{next(iter(own_stage_one))}")
     config = RunConfig(
@@ -148,11 +149,11 @@ def _resolve_stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any]
     if method not in METHODS or METHODS[method].needs_bias_model:
         unknown("method of the bias model", method, (n for n, m in METHODS.items() if not m.needs_bias_model))
     if other != dataset:  # the data options of one dataset mean nothing to another
-        shared = _without(shared, options_of(DATASETS[dataset]))
+        shared = without(shared, options_of(DATASETS[dataset]))
     seed = own.pop("seed", "run")
     if seed != "run" and (type(seed) is not int or not 0 <= seed <= MAX_SEED):
         raise UserError(f"bias_model.seed = {seed!r} is not valid: give a whole number from 0 to {MAX_SEED}, or 'run'")
-    return _resolve(other, method, None if seed == "run" else seed, _overlay(shared, own))
+    return _resolve(other, method, None if seed == "run" else seed, overlay(shared, own))
 
 
 def _finished(path: Path, others: list[str]) -> RunConfig:
@@ -183,18 +184,6 @@ def _sections(settings: dict[str, Any], models: dict[str, type[BaseModel]], wher
     }
 
 
-def _overlay(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
-    """`base` changed by `top`; options of a network that `top` replaces go with it."""
-    replaced = str(base.get("net"))
-    if replaced in NETS and top.get("net", replaced) != replaced:
-        base = _without(base, options_of(NETS[replaced]))
-    return base | top
-
-
-def _without(settings: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
-    return {key: value for key, value in settings.items() if key not in model.model_fields}
-
-
 def _biased_net(method: str, settings: dict[str, Any], own: dict[str, Any], where: str) -> NetConfig | None:
     """The network that is trained beside that of the run: the same, but for what the recipe or the user says."""
     if not METHODS[method].needs_biased_net:
@@ -220,17 +209,7 @@ def _split_stage_one(settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str
     if not isinstance(table, dict | str):
         raise UserError(f"bias_model = {table!r} is not valid: give a run directory or bias_model.KEY=VALUE")
     run = {"bias_model": {"run": table}} if isinstance(table, str) else {}
-    return _split_table(settings | run, "bias_model")
-
-
-def _split_table(settings: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Separate `name.key` (or `name`, a table) from the other settings."""
-    others = {key: value for key, value in settings.items() if key.partition(".")[0] != name}
-    table = settings.get(name, {})
-    if not isinstance(table, dict):
-        raise UserError(f"{name} = {table!r} is not valid: give {name}.KEY=VALUE")
-    dotted = {key.partition(".")[2]: value for key, value in settings.items() if key.startswith(f"{name}.")}
-    return others, {**table, **dotted}
+    return split_table(settings | run, "bias_model")
 
 
 def _check_combination(config: RunConfig) -> None:
