@@ -56,15 +56,3 @@ def test_gradient_and_half_precision() -> None:
     half = z.detach().bfloat16()
     with torch.autocast("cpu", torch.bfloat16):
         assert supcon_loss(half, y).dtype == torch.float32
-
-
-def test_pairs_outside_the_mask_do_not_exist() -> None:
-    """The loss of two halves of a batch that do not know of each other is the mean of their losses."""
-    z, y = two_views(4, n=6)
-    halves = torch.arange(12) < 6
-    apart = (supcon_loss(z[:6], y[:6]) + supcon_loss(z[6:], y[6:])) / 2
-    torch.testing.assert_close(supcon_loss(z, y, pairs=halves[:, None] == halves), apart)
-    z.requires_grad_()
-    nothing = supcon_loss(z, y, pairs=torch.zeros(12, 12, dtype=torch.bool))
-    (slope,) = torch.autograd.grad(nothing, z)
-    assert nothing == 0 and torch.equal(slope, torch.zeros_like(slope))

@@ -25,13 +25,14 @@ class SoftCon(Method):
     L = ce_weight * CE(h(x), y) + the supervised contrastive loss over two views, whose positives have the weights
     w_ij = [y_i = y_j] (1 - cos(b_i, b_j)), divided by their sum for each anchor; the two views of an image have none.
     Samples are drawn by their mean w over their class, at most `ratio` times the smallest. With `pairs` = "conflicting"
-    pairs outside of FLAC's S (Eq. 1 of its paper) are neither positives nor in the denominator.
+    w is 0 outside of FLAC's S (Eq. 1 of its paper): what is left are pairs of one class and two attribute values.
 
     Paper: Hong and Yang, Unbiased Classification through Bias-Contrastive and Bias-Balanced Learning, NeurIPS 2021,
     SoftCon; `pairs`: Sarridis et al., FLAC, IEEE TPAMI 2024, the ablation of Eq. 1.
     Deviations: one loader instead of two, so that the cross-entropy sees the augmented views of the weighted draw too.
     The mean w is over all samples of a class; the authors take 1024 at random. No projection head, as in their code.
-    How S enters is not published: here it holds for all pairs of the contrastive loss, not for the drawing.
+    How S enters is not published: here as a mask on w. The other half of S (two classes, one attribute value) is in the
+    denominator anyway, as all samples are; without the rest of the denominator less is learnt of the classes.
     """
 
     name: ClassVar[str] = "softcon"
@@ -73,13 +74,10 @@ class SoftCon(Method):
         y = batch.y.repeat(views)
         ce = F.cross_entropy(output.logits, y)
         bias, all_y = gather(batch.bias_features.repeat(views, 1)), gather(y)
-        counted = conflicting_pairs(bias, all_y) if self.pairs == "conflicting" else None
-        contrast = supcon_loss(
-            gather(output.features), all_y, temperature=self.tau, weights=bias_dissimilarity(bias), pairs=counted
-        )
+        weights = bias_dissimilarity(bias)
+        if self.pairs == "conflicting":
+            weights = weights * conflicting_pairs(bias, all_y)
+        contrast = supcon_loss(gather(output.features), all_y, temperature=self.tau, weights=weights)
         loss = self.ce_weight * ce + contrast
         minimise(loss)
-        logs = {"loss": loss, "ce": ce, "contrast": contrast}
-        if counted is not None:
-            logs["pairs"] = counted.sum().float()
-        return {name: value.detach() for name, value in logs.items()}
+        return {"loss": loss.detach(), "ce": ce.detach(), "contrast": contrast.detach()}
