@@ -5,6 +5,7 @@ import textwrap
 from typing import NamedTuple
 
 from fairflac.methods import METHODS, Method
+from fairflac.options import options_of
 
 HEAD = """# Methods
 
@@ -33,7 +34,7 @@ def describe(method: type[Method]) -> Description:
 def sees(method: type[Method]) -> str:
     """The labels that a method is given, in words."""
     labels = "class and attribute labels" if method.uses_bias_labels else "class labels"
-    if method.uses_bias_labels and method.label_share < 1:
+    if "label_share" in options_of(method).model_fields:
         labels = "class labels, and attribute labels of a share of the images"
     return labels + (" + bias model" if method.needs_bias_model else "")
 

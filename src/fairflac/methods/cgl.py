@@ -39,7 +39,6 @@ class CGL(Method):
     name: ClassVar[str] = "cgl"
     uses_bias_labels: ClassVar[bool] = True
     needs_biased_net: ClassVar[bool] = True
-    label_share = 0.1
 
     def __init__(
         self,

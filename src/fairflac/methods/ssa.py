@@ -37,7 +37,6 @@ class SSA(Method):
     name: ClassVar[str] = "ssa"
     uses_bias_labels: ClassVar[bool] = True
     needs_biased_net: ClassVar[bool] = True
-    label_share = 0.1
     started: Tensor  # () whether GroupDRO has begun
 
     def __init__(

@@ -4,11 +4,10 @@ import torch
 from torch import Tensor, nn
 
 from fairflac.nets.pixel_conv import pixel_conv2d
-from fairflac.nets.spectral_conv import spectral_conv2d, spectral_pays
+from fairflac.nets.spectral_conv import WIDE, spectral_conv2d, spectral_pays
 
 # Of the output, up to which a product for each is faster than what libraries do (measured: 1.1x at 9, 34x at 1).
 FEW_PIXELS = 9
-WIDE = 16  # channels; narrower matrices leave the vector units idle
 
 
 class FastConv2d(nn.Conv2d):

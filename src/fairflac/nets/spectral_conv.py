@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+WIDE = 16  # channels; narrower matrices leave the vector units idle
 MOVE = 40  # measured: to write and read a number of a spectrum takes as long as so many multiplications
 BOUND = 256 << 20  # bytes for the spectra of one part of a batch, and the most that those of a kernel may take
 
@@ -155,5 +156,5 @@ def spectral_pays(x: torch.Size, weight: torch.Size) -> bool:
     kernel = 4 * f * n * c * o  # numbers in its spectrum, and multiplications per image
     multiplications = b * (c + o) * (2 * f * h * w + 4 * f * n * w) + (2 * kw + b) * kernel
     moves = 2 * f * n * (c + o) * b + kernel
-    wide = min(c, o) >= 16 and min(kh, kw) >= 3  # narrower matrices leave the vector units idle
+    wide = min(c, o) >= WIDE and min(kh, kw) >= 3
     return wide and 4 * kernel <= BOUND and multiplications + MOVE * moves < b * h * w * kh * kw * c * o
