@@ -112,6 +112,16 @@ def test_many_tiles_do_not_depend_on_the_order(form: str, monkeypatch: pytest.Mo
     torch.testing.assert_close(permuted_gradient, gradient[order])
 
 
+@pytest.mark.parametrize("names", [[0, 256, 512], [-1, 255, 511], [0.0, 0.25, 0.5]])
+def test_classes_may_have_any_names(form: str, names: list[float]) -> None:
+    """Also those that a byte cannot tell apart."""
+    b, h, y = batch(40)
+    expected, expected_gradient = value_and_gradient(FLACLoss(), b, h, y)
+    value, gradient = value_and_gradient(FLACLoss(), b, h, torch.tensor(names)[y])
+    torch.testing.assert_close(value, expected)
+    torch.testing.assert_close(gradient, expected_gradient)
+
+
 def test_equal_bias_features_lose_no_digits_in_fp32() -> None:
     """Distances by expansion would be off by 1e-7 where they are 0, and the root makes that 1e-3 in the loss."""
     _, h, y = batch(64)

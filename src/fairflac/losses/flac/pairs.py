@@ -69,4 +69,4 @@ def in_s(squared: Array, same_class: Array, limits: Limits, pairs: Pairs) -> Arr
         return (squared >= limits.different) & same_class
     if pairs == "different-target":  # A01: different class, same attribute
         return (squared < limits.same) & ~same_class
-    return namespace(squared).where(same_class, squared >= limits.different, squared < limits.same)
+    return ((squared >= limits.different) & same_class) | ((squared < limits.same) & ~same_class)
