@@ -121,6 +121,7 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
             "selection": config.train.selection,
             "test": summary(table),
             "seconds": round(state.seconds, 1),
+            "attribute_labels": method.label_share if method.uses_bias_labels else 0.0,
             "bias_model": None if bias_run is None else bias_run.path.name,
             "bias_model_quality": bias.quality if bias else {},
         }

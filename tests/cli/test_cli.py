@@ -92,6 +92,17 @@ def test_train_evaluate_and_train_again(fairflac, tmp_path: Path) -> None:  # ty
     assert run.done and run.last.stat().st_mtime_ns > before
 
 
+@pytest.mark.parametrize(
+    ("method", "labels"),
+    [(["vanilla"], None), (["groupdro"], "class, attribute"), (["ssa", "--set", "label_share=0.25"], "of 25 %")],
+)
+def test_a_result_names_the_labels_it_took(fairflac, tmp_path: Path, method: list[str], labels: str | None) -> None:  # type: ignore[no-untyped-def]
+    answer = fairflac("train", "biased-digits", *method, "--runs", tmp_path, "--data", tmp_path, *TINY)
+    head, row, _ = answer.out.splitlines()[-3:]
+    assert ("labels" in head) == (labels is not None)
+    assert labels is None or labels in row
+
+
 def test_demo_from_end_to_end(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     answer = fairflac("demo", "--runs", tmp_path, "--data", tmp_path, *TINY)
     assert answer.code == 0, answer.err

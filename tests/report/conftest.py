@@ -21,6 +21,7 @@ def make_run(tmp_path: Path) -> MakeRun:
         run_id: str = "0123456789",
         seed: int = 0,
         dataset: str = "toy",
+        attribute_labels: float = 0.0,
         **changes: Any,
     ) -> Run:
         config = {
@@ -41,6 +42,7 @@ def make_run(tmp_path: Path) -> MakeRun:
             "selection": "last",
             "test": summary(predictions),
             "seconds": 12.34,
+            "attribute_labels": attribute_labels,
             "bias_model": "fedcba9876-s0" if stage_one else None,
             "bias_model_quality": {"agreement:hue": 0.875} if stage_one else {},
         }

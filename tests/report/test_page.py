@@ -90,7 +90,7 @@ def test_page_tells_what_happened(runs: list[Run], tmp_path: Path) -> None:
         "it reads the hue",
         "This helps",
         "Each model was trained once",
-        "vanilla 40.0 % 100.0 % 20.0 % 20.0 % 12.3",
+        "vanilla class 40.0 % 100.0 % 20.0 % 20.0 % 12.3",
         "device cpu, Abacus, 2 cores, precision 32-true",
         "toy/flac/0123456789-s0 result 0 7 last epoch 12.34 fedcba9876-s0 (right on hue for 87.5 % of the images)",
         "toy/vanilla/fedcba9876-s0 bias model (hue)",

@@ -10,7 +10,7 @@ from fairflac.report.tables import Row, as_json, as_text, rows
 from fairflac.runs import Run
 from report.hand_made import MakeRun, table
 
-ROW = Row("vanilla", "toy", "toy, q = 0.9", "abc", 0, 0.45, 0.9, 0.3, 0.0, 0.5, 320, 12.34)
+ROW = Row("vanilla", "toy", "toy, q = 0.9", "abc", 0, 0.45, 0.9, 0.3, 0.0, 0.5, 320, 12.34, "class")
 
 
 def test_numbers_of_a_row(make_run: MakeRun) -> None:
@@ -63,7 +63,13 @@ def test_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "title"), [({"seed": 1}, "seed"), ({"data": "toy"}, "data"), ({"unbiased": 0.5}, "run")]
+    ("change", "title"),
+    [
+        ({"seed": 1}, "seed"),
+        ({"data": "toy"}, "data"),
+        ({"unbiased": 0.5}, "run"),
+        ({"method": "di", "labels": "class, attribute"}, "labels"),
+    ],
 )
 def test_text_shows_what_tells_rows_apart(change: dict[str, object], title: str) -> None:
     assert title in as_text([ROW, replace(ROW, **change)]).splitlines()[0].split()  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fairflac.report.models import effective_size, models
+from fairflac.report.tables import rows
 from fairflac.report.verdict import margin, verdict
 from fairflac.runs import Run
 from report.hand_made import PER_GROUP, MakeRun, table
@@ -82,12 +83,24 @@ def test_which_labels_were_used(make_run: MakeRun, bias_model: dict[str, Any]) -
         make_run("flac", numbers, run_id="same", bias_model=bias_model | {"data_options": {"q": 0.9}}),
         make_run("flac-b", numbers, bias_model=bias_model | {"target": "class"}),
         make_run("flac", numbers, run_id="oracle", bias_model=bias_model, train={"selection": "oracle-unbiased"}),
+        make_run("di", numbers, attribute_labels=1.0),
+        make_run("ssa", numbers, attribute_labels=0.1),
     ]
-    other, same, none, oracle, _ = said(runs)
+    other, same, none, oracle, all_labels, some_labels, _ = said(runs)
     assert "The flac (other) model, whose bias model learnt the hue from labels of other data" in other
     assert "whose bias model had the hue labels of the same images" in same
     assert "without a single hue label" in none
     assert "whose checkpoint was chosen with hue labels" in oracle
+    assert "The di model, which had the hue labels of its training images, is" in all_labels
+    assert "The ssa model, which had the hue labels of 10 % of its training images, is" in some_labels
+    assert [row.labels for row in rows(runs)] == [
+        "class, attribute of other data",
+        "class, attribute",
+        "class",
+        "class, attribute to select",
+        "class, attribute",
+        "class, attribute of 10 %",
+    ]
 
 
 def test_seeds_are_averaged_and_the_best_vanilla_is_the_measure(make_run: MakeRun) -> None:

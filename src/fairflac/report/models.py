@@ -7,7 +7,8 @@ from statistics import fmean
 import numpy as np
 
 from fairflac.predictions import Predictions
-from fairflac.report.tables import Row, data_of, is_result, rows
+from fairflac.report.tables import Row, rows
+from fairflac.report.trained_on import data_of, is_result
 from fairflac.runs import Run
 
 

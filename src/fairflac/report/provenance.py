@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairflac.report.quality import quality_line
-from fairflac.report.tables import UNKNOWN, is_result
+from fairflac.report.tables import UNKNOWN
+from fairflac.report.trained_on import is_result
 from fairflac.runs import Run
 
 SELECTION = {

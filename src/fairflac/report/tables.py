@@ -4,8 +4,10 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from fairflac.report.labels import labels
+from fairflac.report.trained_on import data_of, is_result
 from fairflac.runs import Run
 
 UNKNOWN = "\N{EN DASH}"  # in place of a value
@@ -27,6 +29,7 @@ class Row:
     accuracy: float
     n: int
     seconds: float
+    labels: str  # what the training was told
 
 
 class Column(NamedTuple):
@@ -42,16 +45,6 @@ def rows(runs: Sequence[Run]) -> list[Row]:
     return [_row(run) for run in runs if is_result(run)]
 
 
-def is_result(run: Run) -> bool:
-    return bool(run.config.get("target", "class") == "class")
-
-
-def data_of(config: dict[str, Any]) -> str:
-    """Dataset and options in one line. Options that are off, such as `validation = 0.0`, are not worth a word."""
-    options = config.get("data_options", {})
-    return ", ".join([config["dataset"], *(f"{name} = {value}" for name, value in options.items() if value)])
-
-
 def percent(value: float | None) -> str:
     return UNKNOWN if value is None else f"{100 * value:.1f} %"
 
@@ -62,8 +55,10 @@ def columns(table: Sequence[Row]) -> list[Column]:
     several_seeds = len({row.seed for row in table}) > 1
     repeated = len({(row.data, row.method, row.seed) for row in table}) < len(table)
     unknown = any(row.unbiased is None for row in table)
+    told = any(row.labels != "class" for row in table)
     choice = [
         (True, Column("method", "How the model was trained.", lambda row: row.method)),
+        (told, Column("labels", "What was known of the images in training.", lambda row: row.labels)),
         (several_data, Column("data", "The dataset and its options.", lambda row: row.data)),
         (repeated, Column("run", "The settings of the run, all but the seed, as a short code.", lambda row: row.run)),
         (several_seeds, Column("seed", "The start of the random numbers.", lambda row: str(row.seed))),
@@ -124,6 +119,7 @@ def _row(run: Run) -> Row:
         accuracy=test["accuracy"],
         n=int(test["n"]),
         seconds=result["seconds"],
+        labels=labels(run).cell,
     )
 
 

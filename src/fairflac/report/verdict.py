@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from math import sqrt
 
+from fairflac.report.labels import labels
 from fairflac.report.models import Model, Scores
-from fairflac.report.tables import data_of
 
 VISIBLE_GAP = 0.05  # between aligned and conflicting images; less says little about a shortcut
 VISIBLE_GAIN = 0.01  # of unbiased accuracy; less is no help worth the name, however many test images there are
@@ -44,8 +44,8 @@ def margin(first: float, second: float, size: float) -> float:
 def _rates(model: Model, scores: Scores, shortcut: str) -> str:
     seeds = f" (mean of {model.seeds} seeds)" if model.seeds > 1 else ""
     return (
-        f"The {model.name} model{_labels(model, shortcut)} is right on {_share(scores.aligned)} of the test images "
-        f"where the {shortcut} goes with the class and on {_share(scores.conflicting)} where it does not{seeds}"
+        f"The {model.name} model{labels(model.run, shortcut).clause} is right on {_share(scores.aligned)} of the test "
+        f"images where the {shortcut} goes with the class and on {_share(scores.conflicting)} where it does not{seeds}"
     )
 
 
@@ -80,23 +80,6 @@ def _remainder(scores: Scores, shortcut: str) -> str:
         points = f"{100 * scores.gap:.1f}"
         return f"It is not free of the {shortcut}: a gap of {points} points is left, and {worst}."
     return f"Whether the {shortcut} goes with the class makes little difference to it; {worst}."
-
-
-def _labels(model: Model, shortcut: str) -> str:
-    """Which labels of the attribute a model with a bias model had."""
-    config = model.run.config
-    stage_one = config.get("bias_model")
-    if stage_one is None:
-        return ""
-    if any(part.get("train", {}).get("selection", "").startswith("oracle") for part in (config, stage_one)):
-        return f", whose checkpoint was chosen with {shortcut} labels,"
-    target = stage_one.get("target", "class")
-    if target == "class":
-        return f", which was trained without a single {shortcut} label,"
-    target = target.replace("_", " ")
-    if data_of(stage_one) == data_of(config):
-        return f", whose bias model had the {target} labels of the same images,"
-    return f", whose bias model learnt the {target} from labels of other data ({data_of(stage_one)}),"
 
 
 def _unknown(models: Sequence[Model]) -> str:
