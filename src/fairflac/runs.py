@@ -2,7 +2,7 @@
 
 runs/<dataset>/<method>/<run id>-s<seed>/
     config.toml env.json metrics.jsonl samples.npz last.pt best.pt
-    bias_logits.npy bias_features.npy predictions.npz result.json done
+    bias_logits.npy bias_features.npy predictions.npz gallery.npz result.json done
 """
 
 import json
@@ -59,6 +59,10 @@ class Run:
     @property
     def samples(self) -> Path:
         return self.path / "samples.npz"
+
+    @property
+    def gallery(self) -> Path:
+        return self.path / "gallery.npz"
 
     @property
     def config(self) -> dict[str, Any]:

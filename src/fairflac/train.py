@@ -20,6 +20,7 @@ from fairflac.data.tensors import Pixels
 from fairflac.engine import Training, make_fabric
 from fairflac.errors import UserError
 from fairflac.evaluate import predictions
+from fairflac.gallery import Gallery
 from fairflac.hardware import choose_precision, describe
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
@@ -124,7 +125,10 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
             "attribute_labels": method.label_share if method.uses_bias_labels else 0.0,
             "bias_model": None if bias_run is None else bias_run.path.name,
             "bias_model_quality": bias.quality if bias else {},
+            "classes": data.task.classes,
+            "attributes": {name: attribute.values for name, attribute in data.task.attributes.items()},
         }
+        Gallery.of(test, table).save(run.gallery)
         run.finish(result, table)
     fabric.barrier()
 

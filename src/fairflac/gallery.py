@@ -1,0 +1,64 @@
+"""Test images kept with a run, so that a report can show neighbours and mistakes."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image
+
+from fairflac.files import replacing
+
+if TYPE_CHECKING:  # a report reads a gallery and needs no torch
+    from fairflac.data.base import BiasedDataset
+    from fairflac.predictions import Predictions
+
+SHOWN = 400  # the same for all runs of one test split
+MISTAKES = 24  # of this run, the surest first
+SIDE = 64  # pixels at most
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """M images of the test split, in the order of `index`."""
+
+    index: np.ndarray  # position in the split
+    images: np.ndarray  # (M, H, W, 3) uint8
+    names: np.ndarray  # where each comes from
+
+    @classmethod
+    def of(cls, data: "BiasedDataset", table: "Predictions") -> "Gallery":
+        wrong = np.flatnonzero(table.prediction != table.y)
+        mistakes = wrong[np.argsort(-table.score[wrong], kind="stable")][:MISTAKES]
+        index = np.union1d(_from_every_group(data), mistakes)
+        return cls(index, np.stack([_small(image) for image in data.images[index]]), data.names[index])
+
+    def save(self, path: Path) -> None:
+        with replacing(path) as stream:
+            np.savez_compressed(stream, index=self.index, images=self.images, names=self.names.astype(str))
+
+    @classmethod
+    def load(cls, path: Path) -> "Gallery":
+        with np.load(path) as stored:
+            return cls(**{name: stored[name] for name in stored.files})
+
+
+def _from_every_group(data: "BiasedDataset") -> np.ndarray:
+    """Groups of class and attribute take turns, so that rare ones are there; the same images for every model."""
+    order = np.random.default_rng(0).permutation(len(data))
+    joint = data.joint_bias()
+    group = data.y if joint is None else data.y * (joint.max(initial=0) + 1) + joint
+    sorted_by_group = order[np.argsort(group[order], kind="stable")]
+    _, starts, sizes = np.unique(group[sorted_by_group], return_index=True, return_counts=True)
+    turn = np.arange(len(data)) - np.repeat(starts, sizes)
+    chosen: np.ndarray = sorted_by_group[np.argsort(turn, kind="stable")][:SHOWN]
+    return chosen
+
+
+def _small(image: np.ndarray) -> np.ndarray:
+    height, width = image.shape[:2]
+    scale = SIDE / max(height, width)
+    if scale >= 1:
+        return image
+    size = (max(1, round(scale * width)), max(1, round(scale * height)))
+    return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX))

@@ -1,0 +1,58 @@
+"""Which test images are kept with a run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairflac import gallery
+from fairflac.data.base import BiasedDataset
+from fairflac.gallery import Gallery
+from fairflac.types import Attribute, TaskSpec
+from report.hand_made import table
+
+TABLE = table(1.0, 0.5)
+
+
+def split(side: int = 8) -> BiasedDataset:
+    """The images that belong to `TABLE`: their brightness says which they are."""
+    images = np.broadcast_to(
+        (np.arange(len(TABLE)) % 256).astype(np.uint8)[:, None, None, None], (len(TABLE), side, side, 3)
+    )
+    values = ("a", "b", "c", "d")
+    task = TaskSpec(values, {"hue": Attribute(values, (0, 1, 2, 3))}, (side, side), (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+    names = np.array([f"{i}.png" for i in range(len(TABLE))])
+    return BiasedDataset(images, TABLE.y, TABLE.bias, names, "test", task)
+
+
+def test_every_group_has_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gallery, "SHOWN", 40)
+    monkeypatch.setattr(gallery, "MISTAKES", 0)
+    keep = (TABLE.y != 0) | (TABLE.bias["hue"] != 1) | (TABLE.index % 20 == 0)  # a group with a single image
+    data = split()
+    small = replace(
+        data, images=data.images[keep], y=data.y[keep], bias={"hue": data.bias["hue"][keep]}, names=data.names[keep]
+    )
+    chosen = Gallery.of(small, TABLE).index
+    assert len(chosen) == len(set(chosen)) == 40
+    groups = np.unique(np.stack([small.y[chosen], small.bias["hue"][chosen]]), axis=1, return_counts=True)[1]
+    assert sorted(groups) == [1, *[2] * 6, *[3] * 9]  # 39 images for 15 groups
+
+
+def test_the_surest_mistakes_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gallery, "SHOWN", 0)
+    monkeypatch.setattr(gallery, "MISTAKES", 3)
+    wrong = np.flatnonzero(TABLE.prediction != TABLE.y)
+    score = np.zeros(len(TABLE))
+    score[wrong[[5, 9, 2]]] = [0.9, 0.8, 0.7]
+    score[TABLE.prediction == TABLE.y] = 1.0
+    assert Gallery.of(split(), replace(TABLE, score=score)).index.tolist() == wrong[[2, 5, 9]].tolist()
+
+
+def test_images_are_small_and_their_own(tmp_path: Path) -> None:
+    Gallery.of(split(side=100), TABLE).save(tmp_path / "gallery.npz")
+    stored = Gallery.load(tmp_path / "gallery.npz")
+    assert stored.images.shape[1:] == (64, 64, 3)
+    assert (stored.images[:, 5, 7, 1] == stored.index % 256).all()
+    assert stored.names.tolist() == [f"{i}.png" for i in stored.index]
