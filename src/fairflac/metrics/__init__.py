@@ -1,6 +1,17 @@
 """Metrics: pure functions of a whole table of predictions."""
 
-from fairflac.metrics.fairness import error_rate_gap, fnr_gap, fpr_gap, p_rule
-from fairflac.metrics.groups import accuracy, group_accuracy, summary
+from fairflac.metrics.counts import Counts, count
+from fairflac.metrics.groups import group_accuracy, group_table
+from fairflac.metrics.measure import METRICS, Measured, accuracy, measure, summary
 
-__all__ = ["accuracy", "error_rate_gap", "fnr_gap", "fpr_gap", "group_accuracy", "p_rule", "summary"]
+__all__ = [
+    "METRICS",
+    "Counts",
+    "Measured",
+    "accuracy",
+    "count",
+    "group_accuracy",
+    "group_table",
+    "measure",
+    "summary",
+]

@@ -1,54 +1,92 @@
-"""Disparate impact and disparate mistreatment: the p % rule and the gaps of error rates (paper, appendix).
+"""Disparate impact and disparate mistreatment: do predictions depend on the attribute? (paper, appendix)
 
 Each is about one class against all others, "positive" meaning that it is predicted, and compares the values of one
 attribute. With two classes the second is the positive one; with more, a metric is that of the class where it is worst.
-Values without samples to measure a rate on are left out.
+Values without images to measure a rate on are left out. All take `Counts` with any leading axes, and keep these.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from fairflac.predictions import Predictions
+from fairflac.metrics.counts import Counts, Values
 
-Rates = list[float]  # one for each value of the attribute
+Rate = Callable[[Counts, int], np.ndarray]  # (..., K), of one positive class; NaN without images
 
 
-def p_rule(table: Predictions, attribute: str) -> float:
+def p_rule(counts: Counts) -> Values:
     """Smallest ratio of P(ŷ = 1 | t) between two values of the attribute; fair from 0.8 on. 1 if nobody is positive."""
-    rates = [_rates(table, attribute, table.prediction == c, None) for c in _positive(table)]
-    return min(min(r) / max(r) if max(r, default=0) > 0 else 1.0 for r in rates)
+    rates = _rates(counts, positive_rate)
+    most = rates.max(-1)
+    return np.where(most > 0, rates.min(-1) / np.where(most > 0, most, 1), 1).min(0)
 
 
-def fpr_gap(table: Predictions, attribute: str) -> float:
+def demographic_parity_gap(counts: Counts) -> Values:
+    """Largest difference of P(ŷ = 1 | t) between two values of the attribute."""
+    return _largest_gap(counts, positive_rate)
+
+
+def fpr_gap(counts: Counts) -> Values:
     """|D_FPR|: largest difference of P(ŷ = 1 | y = 0, t) between two values of the attribute."""
-    return _largest_gap(table, attribute, lambda c: (table.prediction == c, table.y != c))
+    return _largest_gap(counts, false_positive_rate)
 
 
-def fnr_gap(table: Predictions, attribute: str) -> float:
+def fnr_gap(counts: Counts) -> Values:
     """|D_FNR|: largest difference of P(ŷ = 0 | y = 1, t) between two values of the attribute."""
-    return _largest_gap(table, attribute, lambda c: (table.prediction != c, table.y == c))
+    return _largest_gap(counts, false_negative_rate)
 
 
-def error_rate_gap(table: Predictions, attribute: str) -> float:
+def error_rate_gap(counts: Counts) -> Values:
     """|D_FPR| + |D_FNR|."""
-    return fpr_gap(table, attribute) + fnr_gap(table, attribute)
+    return fpr_gap(counts) + fnr_gap(counts)
 
 
-def _largest_gap(table: Predictions, attribute: str, rate: Callable[[int], tuple[np.ndarray, np.ndarray]]) -> float:
-    """Of a rate, given as what happens and among whom."""
-    rates = [_rates(table, attribute, *rate(c)) for c in _positive(table)]
-    return max(max(r) - min(r) if r else 0.0 for r in rates)
+def equalised_odds_gap(counts: Counts) -> Values:
+    """The larger of both gaps (Hardt et al., 2016)."""
+    return np.maximum(fpr_gap(counts), fnr_gap(counts))
 
 
-def _positive(table: Predictions) -> range:
-    classes = int(max(table.y.max(), table.prediction.max())) + 1
-    return range(1, 2) if classes <= 2 else range(classes)
+def bias_amplification(counts: Counts) -> Values:
+    """How much more often than is true the class is predicted that goes with the attribute's value; 0 is none.
+
+    BiasAmp from attribute to class of Wang and Russakovsky (2021): the mean over classes and values of the difference
+    between P(ŷ = c | t) and P(y = c | t), with its sign turned where c and t do not go together. What goes together is
+    known here and need not be estimated.
+    """
+    per_value = np.maximum(counts.n.sum((-3, -1)), 1)[..., None, :]  # (..., 1, K)
+    difference = (np.moveaxis(counts.n.sum(-3), -1, -2) - counts.per_group) / per_value
+    return np.where(counts.aligned, difference, -difference).mean((-2, -1))
 
 
-def _rates(table: Predictions, attribute: str, happens: np.ndarray, among: np.ndarray | None) -> Rates:
-    """How often it happens, for each value of the attribute that has any sample."""
-    bias = table.bias[attribute]
-    groups = [bias == value for value in np.unique(bias)]
-    inside = [group if among is None else group & among for group in groups]
-    return [float(happens[group].mean()) for group in inside if group.any()]
+def positive_rate(counts: Counts, positive: int) -> np.ndarray:
+    """P(ŷ = positive | t)."""
+    return _share(counts.n[..., positive].sum(-2), counts.n.sum((-3, -1)))
+
+
+def false_positive_rate(counts: Counts, positive: int) -> np.ndarray:
+    """P(ŷ = positive | y ≠ positive, t)."""
+    negatives = np.delete(counts.n, positive, axis=-3)
+    return _share(negatives[..., positive].sum(-2), negatives.sum((-3, -1)))
+
+
+def false_negative_rate(counts: Counts, positive: int) -> np.ndarray:
+    """P(ŷ ≠ positive | y = positive, t)."""
+    positives = counts.n[..., positive, :, :]
+    return 1 - _share(positives[..., positive], positives.sum(-1))
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    return np.where(whole > 0, part / np.maximum(whole, 1), np.nan)
+
+
+def _rates(counts: Counts, rate: Rate) -> np.ndarray:
+    """(classes, ..., K)."""
+    classes = counts.n.shape[-1]
+    return np.stack([rate(counts, c) for c in (range(1, 2) if classes == 2 else range(classes))])
+
+
+def _largest_gap(counts: Counts, rate: Rate) -> Values:
+    rates = _rates(counts, rate)
+    top, bottom = (np.where(np.isnan(rates), end, rates) for end in (-np.inf, np.inf))
+    gap = top.max(-1) - bottom.min(-1)
+    return np.maximum(gap, 0).max(0)  # a class that no value can be measured on has -inf

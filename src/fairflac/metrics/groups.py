@@ -1,17 +1,15 @@
-"""Accuracy, overall and over the groups (class, attribute value)."""
+"""The groups of class and attribute value, one row each."""
 
-import numpy as np
 import pandas as pd
 from fairlearn.metrics import MetricFrame, count
+from scipy.stats import binom
 from sklearn.metrics import accuracy_score
 
-from fairflac.metrics.fairness import error_rate_gap, p_rule
+from fairflac.metrics.calibration import calibration_error, calibration_interval
+from fairflac.metrics.intervals import LEVEL
 from fairflac.predictions import Predictions
 
-
-def accuracy(table: Predictions) -> float:
-    """Share of right predictions."""
-    return float(np.mean(table.prediction == table.y))
+SMALL = 30  # images, below which the accuracy of a group says little
 
 
 def group_accuracy(table: Predictions, attribute: str) -> pd.DataFrame:
@@ -29,35 +27,22 @@ def group_accuracy(table: Predictions, attribute: str) -> pd.DataFrame:
     return large
 
 
-def summary(table: Predictions) -> dict[str, float]:
-    """The numbers of a result row. With an attribute known, also:
+def group_table(table: Predictions, attribute: str) -> pd.DataFrame:
+    """The same with 95 % bootstrap intervals (`low`, `high`), calibration error, and `small` for under 30 images.
 
-    - `unbiased`: mean of the group accuracies, so that every group counts alike
-    - `aligned`, `conflicting`: the same over groups whose attribute goes, or does not go, with the class
-    - `worst_group`: the smallest of them
-    - `p_rule`, `error_rate_gap`: see `fairness`
-
-    Several attributes: keys carry the attribute's name, `unbiased:colour`. Attributes that repeat one another count as
-    one, with the mean of their scores.
+    The share of right answers in a resample of n images is a binomial over n, whose quantiles are known.
     """
-    numbers: dict[str, float] = {"accuracy": accuracy(table), "n": len(table)}
-    scores: dict[str, list[dict[str, float]]] = {}
-    for attribute in table.bias:
-        scores.setdefault(table.repeats.get(attribute, attribute), []).append(_scores(table, attribute))
-    for name, repeated in scores.items():
-        suffix = f":{name}" if len(scores) > 1 else ""
-        means = pd.DataFrame(repeated).mean()
-        numbers |= {f"{key}{suffix}": float(value) for key, value in means.items() if np.isfinite(value)}
-    return numbers
-
-
-def _scores(table: Predictions, attribute: str) -> dict[str, float]:
     groups = group_accuracy(table, attribute)
-    return {
-        "unbiased": groups.accuracy.mean(),
-        "aligned": groups.accuracy[groups.aligned].mean(),
-        "conflicting": groups.accuracy[~groups.aligned].mean(),
-        "worst_group": groups.accuracy.min(),
-        "p_rule": p_rule(table, attribute) if len(groups) else np.nan,
-        "error_rate_gap": error_rate_gap(table, attribute) if len(groups) else np.nan,
-    }
+    for name, level in (("low", (1 - LEVEL) / 2), ("high", (1 + LEVEL) / 2)):
+        groups[name] = binom.ppf(level, groups.n, groups.accuracy) / groups.n
+    errors = [_calibration(table, attribute, group.y, group.bias) for group in groups.itertuples()]
+    for place, name in enumerate(("calibration_error", "calibration_low", "calibration_high")):
+        groups[name] = [error[place] for error in errors]
+    groups["small"] = groups.n < SMALL
+    return groups
+
+
+def _calibration(table: Predictions, attribute: str, y: object, value: object) -> tuple[float, float, float]:
+    inside = (table.y == y) & (table.bias[attribute] == value)
+    score, right = table.score[inside], (table.prediction == table.y)[inside]
+    return calibration_error(score, right), *calibration_interval(score, right)

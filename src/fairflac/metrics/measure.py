@@ -1,0 +1,94 @@
+"""The numbers of a table of predictions, with and without error bars."""
+
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
+
+from fairflac.metrics import fairness, scores
+from fairflac.metrics.counts import Counts, count, count_without_groups
+from fairflac.metrics.intervals import Metric, intervals
+from fairflac.predictions import Predictions
+
+METRICS: dict[str, Metric] = {
+    "unbiased": scores.unbiased,
+    "aligned": scores.aligned,
+    "conflicting": scores.conflicting,
+    "worst_group": scores.worst_group,
+    "p_rule": fairness.p_rule,
+    "fpr_gap": fairness.fpr_gap,
+    "fnr_gap": fairness.fnr_gap,
+    "error_rate_gap": fairness.error_rate_gap,
+    "demographic_parity_gap": fairness.demographic_parity_gap,
+    "equalised_odds_gap": fairness.equalised_odds_gap,
+    "bias_amplification": fairness.bias_amplification,
+}
+
+
+class Measured(NamedTuple):
+    """A number, its 95 % interval, and how many images are behind it."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def summary(table: Predictions) -> dict[str, float]:
+    """Accuracy, n, and with an attribute known every one of `METRICS`.
+
+    Several attributes: keys carry the attribute's name, `unbiased:colour`. Attributes that repeat one another count as
+    one, with the mean of their scores. What cannot be measured is left out.
+    """
+    numbers = {"accuracy": accuracy(table), "n": len(table)}
+    for suffix, repeated in _groupings(table).items():
+        for name, metric in METRICS.items():
+            if values := [value for counts in repeated if np.isfinite(value := float(metric(counts)))]:
+                numbers[name + suffix] = fmean(values)
+    return numbers
+
+
+def measure(table: Predictions) -> dict[str, Measured]:
+    """The same with intervals. Those of attributes that repeat one another are averaged too, which is cautious."""
+    numbers = {"accuracy": _measured(count_without_groups(table), {"accuracy": scores.overall})["accuracy"]}
+    for suffix, repeated in _groupings(table).items():
+        parts = [_measured(counts, METRICS) for counts in repeated]
+        for name in METRICS:
+            if known := [part[name] for part in parts if name in part]:
+                value, low, high, n = (fmean(column) for column in zip(*known, strict=True))
+                numbers[name + suffix] = Measured(value, low, high, round(n))
+    return numbers
+
+
+def accuracy(table: Predictions) -> float:
+    """Share of right predictions."""
+    return float(np.mean(table.prediction == table.y))
+
+
+def _groupings(table: Predictions) -> dict[str, list[Counts]]:
+    """Counts of each attribute by the suffix of its metrics; repeats of one attribute stand together."""
+    kinds: dict[str, list[Counts]] = {}
+    for attribute in table.bias:
+        counts = count(table, attribute)
+        if counts.counted.any():
+            kinds.setdefault(table.repeats.get(attribute, attribute), []).append(counts)
+    return {f":{name}" if len(kinds) > 1 else "": repeated for name, repeated in kinds.items()}
+
+
+def _measured(counts: Counts, metrics: dict[str, Metric]) -> dict[str, Measured]:
+    values = {name: float(metric(counts)) for name, metric in metrics.items()}
+    known = {name: metric for name, metric in metrics.items() if np.isfinite(values[name])}
+    return {
+        name: Measured(values[name], *interval, _images(counts, name))
+        for name, interval in intervals(counts, known).items()
+    }
+
+
+def _images(counts: Counts, metric: str) -> int:
+    """How many images a metric looks at."""
+    n = counts.per_group
+    if metric == "worst_group":
+        rate = np.where(counts.counted, counts.right / np.maximum(n, 1), np.inf)
+        return int(n.flat[rate.argmin()])
+    groups = {"aligned": counts.counted & counts.aligned, "conflicting": counts.counted & ~counts.aligned}
+    return int(n[groups.get(metric, counts.counted if metric == "unbiased" else np.ones_like(counts.counted))].sum())

@@ -1,0 +1,87 @@
+"""Bootstrap by counts against a bootstrap that draws images, and whether intervals hold what they should."""
+
+import numpy as np
+import pytest
+
+from fairflac.metrics import METRICS, count, group_table, measure, summary
+from fairflac.metrics import intervals as module
+from fairflac.metrics.intervals import intervals
+from fairflac.predictions import Predictions
+from prediction_table import make
+
+
+def planted(n: int, seed: int = 0) -> Predictions:
+    """Three classes and three values; right in 90 % of the images where both agree, and in 60 % of the others."""
+    rng = np.random.default_rng(seed)
+    y, t, other = rng.integers(0, 3, (3, n))
+    right = rng.random(n) < np.where(y == t, 0.9, 0.6)
+    return make(y.tolist(), t.tolist(), np.where(right, y, other).tolist())
+
+
+def drawn_image_by_image(table: Predictions, rng: np.random.Generator) -> Predictions:
+    """Within each group, with replacement."""
+    rows = np.arange(len(table))
+    for y in range(3):
+        for t in range(3):
+            group = np.flatnonzero((table.y == y) & (table.bias["tone"] == t))
+            rows[group] = rng.choice(group, len(group))
+    return make(table.y[rows].tolist(), table.bias["tone"][rows].tolist(), table.prediction[rows].tolist())
+
+
+def test_counts_are_drawn_as_images_are() -> None:
+    table, rng = planted(300), np.random.default_rng(1)
+    resamples = [count(drawn_image_by_image(table, rng), "tone") for _ in range(400)]
+    for name, (low, high) in intervals(count(table, "tone"), METRICS).items():
+        slow = np.quantile([METRICS[name](counts) for counts in resamples], [0.025, 0.975])
+        assert (low, high) == pytest.approx(slow, abs=0.035), name
+
+
+def test_intervals_hold_the_truth() -> None:
+    """Unbiased accuracy is (3 · (0.9 + 0.1 / 3) + 6 · (0.6 + 0.4 / 3)) / 9 by construction."""
+    truth = (3 * (0.9 + 0.1 / 3) + 6 * (0.6 + 0.4 / 3)) / 9
+    measured = [measure(planted(300, seed))["unbiased"] for seed in range(60)]
+    assert sum(one.low <= truth <= one.high for one in measured) >= 52
+
+
+def test_every_number_has_its_interval_and_images() -> None:
+    table = planted(300)
+    numbers, plain = measure(table), summary(table)
+    assert {name: one.value for name, one in numbers.items()} | {"n": 300} == pytest.approx(plain)
+    assert set(numbers) == {"accuracy", *METRICS}
+    assert all(one.low <= one.value <= one.high for name, one in numbers.items() if name not in BIASED)
+    agree = int((table.y == table.bias["tone"]).sum())
+    assert (numbers["aligned"].n, numbers["conflicting"].n, numbers["unbiased"].n) == (agree, 300 - agree, 300)
+    groups = group_table(table, "tone")
+    assert numbers["worst_group"].n == groups.n[groups.accuracy.argmin()]
+
+
+# The largest or smallest of several noisy numbers is more extreme in a resample, so intervals lie to one side.
+BIASED = {
+    "worst_group",
+    "p_rule",
+    "fpr_gap",
+    "fnr_gap",
+    "error_rate_gap",
+    "demographic_parity_gap",
+    "equalised_odds_gap",
+}
+
+
+def test_many_classes_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = count(planted(300), "tone")
+    whole = intervals(counts, METRICS)
+    monkeypatch.setattr(module, "CHUNK", counts.n.size * 7)
+    parts = intervals(counts, METRICS)
+    assert parts["unbiased"] == pytest.approx(whole["unbiased"], abs=0.01)
+
+
+def test_groups_have_intervals_and_small_ones_are_flagged() -> None:
+    table = planted(250)
+    groups = group_table(table, "tone")
+    assert (groups.small == (groups.n < 30)).all() and 0 < groups.small.sum() < 9
+    rng = np.random.default_rng(0)
+    for row in groups.itertuples():
+        inside = (table.y == row.y) & (table.bias["tone"] == row.bias)
+        right = (table.prediction == table.y)[inside]
+        means = [rng.choice(right, len(right)).mean() for _ in range(2000)]
+        assert (row.low, row.high) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.04)
