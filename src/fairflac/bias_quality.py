@@ -7,11 +7,9 @@ import numpy as np
 from fairflac.config import RunConfig
 from fairflac.data.base import BiasedDataset
 from fairflac.losses.flac import FLACLoss
+from fairflac.metrics.features import PROBED
 from fairflac.metrics.pairs import pair_quality
 from fairflac.metrics.probes import balanced, linear_probe
-
-# Samples that the probes see: more hardly change their answers.
-PROBED = 5000
 
 
 def measure(

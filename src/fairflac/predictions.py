@@ -27,6 +27,7 @@ class Predictions:
     aligned: Mapping[str, np.ndarray]  # per attribute: does the value go with the class?
     min_cell: Mapping[str, int] = field(default_factory=dict)  # see `Attribute`; 1 where it is not said
     repeats: Mapping[str, str] = field(default_factory=dict)
+    guess: np.ndarray | None = None  # what the bias model named, where the attribute itself is not known
 
     def __len__(self) -> int:
         return len(self.index)
@@ -34,6 +35,8 @@ class Predictions:
     def save(self, path: Path) -> None:
         columns = {name: getattr(self, name) for name in ("index", "y", "prediction", "score", "features")}
         attributes = {f"{kind}.{name}": v for kind in BY_ATTRIBUTE for name, v in getattr(self, kind).items()}
+        if self.guess is not None:
+            columns["guess"] = self.guess
         with replacing(path) as stream:
             np.savez(stream, **columns, **attributes)
 

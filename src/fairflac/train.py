@@ -1,7 +1,7 @@
 """From a config to a finished run: data, network, bias model, training, evaluation."""
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fairflac import checkpoint
 from fairflac.bias_model import BiasSource, bias_source
-from fairflac.build import build_method, load_split
+from fairflac.build import build_method, load_method, load_split
 from fairflac.collapse import collapse_advice
 from fairflac.config import RunConfig
 from fairflac.data.augment import make_augmentation
@@ -111,6 +111,8 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
     test = load_split(config, place.data, "test")
     assert test is not None
     table = predictions(method, test, fabric)
+    if bias_run and not table.bias:
+        table = replace(table, guess=predictions(load_method(bias_run).to(fabric.device), test, fabric).prediction)
     if fabric.is_global_zero:
         if not place.silent and (collapse := collapse_advice(table, "test")):
             tell(f"{label}: {collapse}")

@@ -80,11 +80,12 @@ def test_train_evaluate_and_train_again(fairflac, tmp_path: Path) -> None:  # ty
     assert fairflac(*command).out == first.out  # done: shown again, not trained again
     assert run.last.stat().st_mtime_ns == before
     again = json.loads(fairflac("evaluate", run.path, "--data", tmp_path, "--json").out)
-    assert again["accuracy"] == run.result["test"]["accuracy"] and again["n"] == 1000
+    assert again["metrics"]["accuracy"]["value"] == run.result["test"]["accuracy"] and again["n"] == 1000
+    assert len(again["groups"]["colour"]) == 100 and again["groups"]["colour"][0]["small"]
     assert "unbiased" in fairflac("evaluate", run.path, "--data", tmp_path, "--split", "train").out
     refused(fairflac("evaluate", run.path, "--data", tmp_path, "--split", "validation"), "no validation split")
     on = ["evaluate", run.path, "--data", tmp_path, "--on", "biased-digits"]
-    assert json.loads(fairflac(*on, "--json").out)["accuracy"] == again["accuracy"]
+    assert json.loads(fairflac(*on, "--json").out)["metrics"] == again["metrics"]
     assert "biased-digits, train split" in fairflac(*on, "--set", "q=0.5", "--split", "train").out
     refused(fairflac(*on[:-1], "imagenet-a"), "imagenet-a")
     refused(fairflac(*on[:-2], "--set", "q=0.5"), "--on")
@@ -169,6 +170,11 @@ def test_own_images_from_end_to_end(fairflac, tmp_path: Path, pets: Path) -> Non
     answer = fairflac(*command, *small, "--set", "batch_size=32")
     assert answer.code == 0, answer.err
     assert "flac-b" in answer.out
+    (run,) = (run for run in find_runs(tmp_path / "runs") if run.config["method"] == "flac-b")
+    seen = fairflac("evaluate", run.path, "--data", tmp_path)
+    assert "the attribute is not known" in seen.out and "pseudo-groups: a hint" in seen.out
+    known, _, guessed = seen.out.partition("pseudo-groups")
+    assert "unbiased" in guessed and "unbiased" not in known
     refused(fairflac(*command, *small, "--strict"), "photo 7.jpg")
     refused(fairflac("data", "check", tmp_path / "nowhere", "--data", tmp_path), "unknown dataset")
 
@@ -207,6 +213,18 @@ def test_a_damaged_checkpoint_and_a_run_in_use(fairflac, tmp_path: Path) -> None
         other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
         refused(Answer(other.returncode, other.stdout, other.stderr), "in use by process")
     assert fairflac(*command).code == 0
+
+
+def test_compare(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    for seed in (0, 1):
+        fairflac("train", "biased-digits", "vanilla", "--seed", seed, "--runs", tmp_path, "--data", tmp_path, *TINY)
+    first, second = (run.path for run in find_runs(tmp_path))
+    lines = fairflac("compare", first, second).out.splitlines()
+    assert "1000 images" in lines[0] and lines[3].startswith("unbiased") and lines[6].endswith(".")
+    numbers = json.loads(fairflac("compare", first, second, "--json").out)["others"][str(second)]
+    assert set(numbers["unbiased"]) == {"first", "second", "difference", "low", "high", "p", "n"}
+    refused(fairflac("compare", first), "two run directories")
+    refused(fairflac("compare", first, tmp_path), "not a run directory")
 
 
 def test_evaluate_refuses_what_is_no_run(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

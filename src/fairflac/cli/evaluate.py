@@ -23,18 +23,19 @@ def evaluate_command(
     changes: Set = [],  # noqa: B006 (typer copies it)
     json: Json = False,
 ) -> None:
-    """Predict a split anew with the trained model of RUN and print its metrics.
+    """Predict a split anew with the trained model of RUN and print its metrics, with 95 % intervals.
 
     With --on, a split of another dataset; --set then changes settings of that dataset.
     """
     import json as json_format
+    from dataclasses import replace
 
     from fairflac.build import load_config, load_method, load_other, load_split
     from fairflac.engine import make_fabric
     from fairflac.errors import UserError
     from fairflac.evaluate import predictions
-    from fairflac.metrics import summary
     from fairflac.options import parse_assignments
+    from fairflac.report.measurements import as_json, as_text
     from fairflac.runs import Run
 
     if changes and not on:
@@ -49,12 +50,11 @@ def evaluate_command(
         raise UserError(f"{on or config.dataset} has no {split} split in this run: it was trained with validation = 0")
     fabric = make_fabric(config.train.precision)
     table = predictions(method.to(fabric.device), dataset, fabric)
-    numbers = summary(table)
+    if split is SplitName.test and not on and opened.done:
+        table = replace(table, guess=opened.predictions.guess)  # of the bias model, which need not be at hand
     if json:
-        place = {"run": str(run), "dataset": on or config.dataset, "split": split.value}
-        typer.echo(json_format.dumps({**place, **numbers}, indent=1))
+        place = {"run": str(run), "dataset": on or config.dataset, "split": split.value, "n": len(table)}
+        typer.echo(json_format.dumps({**place, **as_json(table)}, indent=1))
         return
-    where = f"{on or config.dataset}, {split} split"
-    typer.echo(f"{config.method} on {where}, seed {config.seed}, {numbers.pop('n')} images")
-    for name, value in numbers.items():
-        typer.echo(f"  {name.replace('_', ' '):<14}{value:7.1%}")
+    typer.echo(f"{config.method} on {on or config.dataset}, {split} split, seed {config.seed}, {len(table)} images")
+    typer.echo(as_text(table))

@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fairflac.errors import UserError
+from fairflac.metrics.representation import MOST_SAMPLES, similarities, subsample
 from fairflac.predictions import Predictions
-
-MOST_SAMPLES = 1000  # half a million pairs: more do not change the picture
 
 
 class PairSimilarities(NamedTuple):
@@ -30,8 +29,8 @@ def pair_similarities(table: Predictions, most: int = MOST_SAMPLES) -> PairSimil
     """K = 1 / (1 + ||a - b||) of unit-length features. Several attributes: the same means the same in all of them."""
     if not table.bias:
         raise UserError("similarities of pairs need test images with a known attribute")
-    chosen = _subsample(len(table), most)
-    similarity = _kernel(table.features[chosen])
+    chosen = subsample(len(table), most)
+    similarity = similarities(table.features[chosen])
     y = table.y[chosen]
     same_class = y[:, None] == y
     same_attribute = np.ones_like(same_class)
@@ -41,20 +40,3 @@ def pair_similarities(table: Predictions, most: int = MOST_SAMPLES) -> PairSimil
     return PairSimilarities(
         similarity[once & same_class & ~same_attribute], similarity[once & ~same_class & same_attribute]
     )
-
-
-def _subsample(n: int, most: int) -> np.ndarray:
-    """The same rows for every model of one test split."""
-    if n <= most:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
-
-
-def _kernel(features: np.ndarray) -> np.ndarray:
-    features = features.astype(np.float64)
-    norms = np.linalg.norm(features, axis=1, keepdims=True)
-    unit = features / np.where(norms > 0, norms, 1)  # a network with all features at zero has no direction to keep
-    squares = (unit**2).sum(axis=1)
-    squared = np.maximum(squares[:, None] + squares - 2 * unit @ unit.T, 0)  # rounding can go below zero
-    similarity: np.ndarray = 1 / (1 + np.sqrt(squared))
-    return similarity

@@ -1,0 +1,87 @@
+"""Is one model better than another on the same images, or was it luck? Paired tests, image by image."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import binomtest
+
+from fairflac.errors import UserError
+from fairflac.metrics.counts import count
+from fairflac.metrics.intervals import SEED, percentiles
+from fairflac.predictions import Predictions
+
+PERMUTATIONS = 10_000
+
+
+class Difference(NamedTuple):
+    """Second minus first, its 95 % interval, and the probability of one as large if the models were alike."""
+
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    n: int
+
+
+def compare(first: Predictions, second: Predictions) -> dict[str, Difference]:
+    """`accuracy` by McNemar's exact test; unbiased, aligned and conflicting accuracy by permutation.
+
+    Both tables must be of the same images. Several attributes: keys carry their names.
+    """
+    if len(first) != len(second) or (first.index != second.index).any() or (first.y != second.y).any():
+        raise UserError("these runs were tested on different images, so they cannot be compared image by image")
+    right = np.stack([table.prediction == table.y for table in (first, second)])
+    numbers = {"accuracy": _overall(right)}
+    for name in first.bias:
+        suffix = f":{name}" if len(first.bias) > 1 else ""
+        cells = _Cells(first, right, name)
+        numbers |= {f"{key}{suffix}": cells.difference(groups) for key, groups in cells.kinds.items() if groups.any()}
+    return numbers
+
+
+def _overall(right: np.ndarray) -> Difference:
+    """One group of all images, for which the exact test is at hand."""
+    won, lost = int((right[1] & ~right[0]).sum()), int((right[0] & ~right[1]).sum())
+    n = right.shape[1]
+    draws = np.random.default_rng(SEED).multinomial(n, [won / n, lost / n, 1 - (won + lost) / n], PERMUTATIONS)
+    low, high = percentiles((draws[:, 0] - draws[:, 1]) / n)
+    p = binomtest(won, won + lost).pvalue if won + lost else 1.0
+    first, second = right.mean(1).tolist()
+    return Difference(first, second, (won - lost) / n, low, high, float(p), n)
+
+
+class _Cells:
+    """How often each model alone is right, in each group of class and attribute value."""
+
+    def __init__(self, table: Predictions, right: np.ndarray, attribute: str) -> None:
+        counts = count(table, attribute)
+        bias = np.unique(table.bias[attribute], return_inverse=True)[1]
+        self.n = counts.per_group
+        self.right = np.stack([self._sum(table.y, bias, one) for one in right])
+        self.won, self.lost = (self._sum(table.y, bias, right[a] & ~right[b]) for a, b in ((1, 0), (0, 1)))
+        self.kinds = {
+            "unbiased": counts.counted,
+            "aligned": counts.counted & counts.aligned,
+            "conflicting": counts.counted & ~counts.aligned,
+        }
+
+    def _sum(self, y: np.ndarray, bias: np.ndarray, of: np.ndarray) -> np.ndarray:
+        total = np.zeros_like(self.n)
+        np.add.at(total, (y, bias), of)
+        return total
+
+    def difference(self, groups: np.ndarray) -> Difference:
+        """Of the mean accuracy of the groups. If the models are alike, a coin decides each time who is right alone."""
+        n, won, lost = self.n[groups], self.won[groups], self.lost[groups]
+        rng = np.random.default_rng(SEED)
+        seen = float(((won - lost) / n).mean())
+        heads = rng.binomial(won + lost, 0.5, (PERMUTATIONS, len(n)))
+        by_luck = ((2 * heads - won - lost) / n).mean(1)
+        p = (1 + (np.abs(by_luck) >= abs(seen) - 1e-12).sum()) / (1 + PERMUTATIONS)
+        shares = np.stack([won, lost, n - won - lost], axis=1) / n[:, None]
+        drawn = rng.multinomial(n, shares, (PERMUTATIONS, len(n)))
+        low, high = percentiles(((drawn[..., 0] - drawn[..., 1]) / n).mean(1))
+        means = (self.right[:, groups] / n).mean(1)
+        return Difference(float(means[0]), float(means[1]), seen, low, high, float(p), int(n.sum()))

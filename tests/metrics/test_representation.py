@@ -1,0 +1,81 @@
+"""QMI and alignment: the paper's sums written as loops, and features with planted dependence."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from fairflac.metrics.features import measure_features
+from fairflac.metrics.probes import balanced
+from fairflac.metrics.representation import alignment_on_s, quadratic_mutual_information, similarities
+from report.hand_made import table
+
+RNG = np.random.default_rng(0)
+
+
+def test_the_sums_of_the_paper() -> None:
+    """Eq. 16-18, index by index."""
+    n, t = 12, np.array([0, 1, 2] * 4)
+    kernel = similarities(RNG.standard_normal((n, 3)))
+    v_in = v_all = v_btw = 0.0
+    for p in range(3):
+        members = [i for i in range(n) if t[i] == p]
+        share = len(members) / n
+        v_in += sum(kernel[k, m] for k in members for m in members) / n**2
+        v_all += share**2 * sum(kernel[k, m] for k in range(n) for m in range(n)) / n**2
+        v_btw += share * sum(kernel[j, k] for j in members for k in range(n)) / n**2
+    qmi = quadratic_mutual_information(kernel, t)
+    assert (qmi.v_in, qmi.v_all, qmi.v_btw) == pytest.approx((v_in, v_all, v_btw))
+    assert qmi.value == pytest.approx(v_in + v_all - 2 * v_btw)
+
+
+def planted(strength: float, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Features that hold the attribute with the given strength beside something that has nothing to do with it."""
+    t = np.arange(n) % 4
+    other = np.repeat(RNG.standard_normal((n // 4, 6)), 4, axis=0)  # each once with every value
+    return np.concatenate([other, strength * np.eye(4)[t]], axis=1), t
+
+
+def test_zero_when_independent_and_growing_with_dependence() -> None:
+    values = []
+    for strength in (0, 0.5, 1, 2, 4):
+        features, t = planted(strength)
+        values.append(quadratic_mutual_information(similarities(features), t).value)
+    assert values[0] == pytest.approx(0, abs=1e-12)
+    assert all(b > 1.5 * a + 1e-4 for a, b in pairwise(values))
+
+
+def test_weights_hide_what_class_and_attribute_share() -> None:
+    """Features that are the class, in data where the attribute nearly is the class."""
+    y = RNG.integers(0, 2, 600)
+    t = np.where(RNG.random(600) < 0.9, y, 1 - y)
+    kernel = similarities(np.eye(2)[y])
+    assert quadratic_mutual_information(kernel, t).value > 0.05
+    assert quadratic_mutual_information(kernel, t, balanced(y, t)).value == pytest.approx(0, abs=1e-12)
+
+
+def test_alignment_by_a_loop_and_at_its_ends() -> None:
+    y, t = RNG.integers(0, 3, (2, 40))
+    kernel = similarities(RNG.standard_normal((40, 5)))
+    pairs = [(i, j) for i in range(40) for j in range(i) if (y[i] == y[j]) != (t[i] == t[j])]
+    expected = np.corrcoef([kernel[i, j] for i, j in pairs], [float(y[i] == y[j]) for i, j in pairs])[0, 1]
+    assert alignment_on_s(kernel, y, t) == pytest.approx(expected)
+    assert alignment_on_s(similarities(np.eye(3)[y]), y, t) == pytest.approx(1)
+    assert alignment_on_s(similarities(np.eye(3)[t]), y, t) == pytest.approx(-1)
+    assert np.isnan(alignment_on_s(kernel, y, y))  # class and attribute are one: S is empty
+    assert np.isnan(alignment_on_s(similarities(np.ones((40, 2))), y, t))
+
+
+def test_a_model_that_reads_the_class_and_one_that_reads_the_attribute() -> None:
+    right, shortcut = measure_features(table(1.0, 1.0)), measure_features(table(1.0, 0.0))
+    assert set(right) == {"class_probe", "attribute_probe:hue", "qmi:hue", "alignment:hue"}
+    assert right["class_probe"].value > 0.95 > 0.5 > shortcut["class_probe"].value
+    assert right["attribute_probe:hue"].value < 0.5 < 0.95 < shortcut["attribute_probe:hue"].value
+    assert right["qmi:hue"].value < 0.01 < shortcut["qmi:hue"].value
+    assert right["alignment:hue"].value > 0.9 and shortcut["alignment:hue"].value < -0.9
+    for measured in (*right.values(), *shortcut.values()):
+        assert measured.low <= measured.value <= measured.high and measured.n > 0
+
+
+def test_without_an_attribute_only_the_class_can_be_asked_for() -> None:
+    assert set(measure_features(table(1.0, 1.0, attributes=()))) == {"class_probe"}
