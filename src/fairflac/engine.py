@@ -22,6 +22,7 @@ from fairflac.data.sampling import epoch_batches
 from fairflac.errors import Stopped, UserError
 from fairflac.evaluate import predictions
 from fairflac.hardware import best_device, choose_precision
+from fairflac.history import HistoryLog
 from fairflac.losses.gather import gather
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
@@ -77,7 +78,7 @@ class Training:
         self.config, self.fabric, self.run, self.validation = config, fabric, run, validation
         self.optimisation = Optimisation(method, config.train, fabric)
         self.rule = RULES[config.train.selection]
-        self.state = State()
+        self.state, self.log = State(), HistoryLog(run)
         self.said: set[str] = set()
         self.notice: str | None = None  # about a resumed run
 
@@ -109,7 +110,7 @@ class Training:
         if not epochs:
             self._save(self.run.last)  # weights from a file, as they are
         if self.fabric.is_global_zero:
-            self.run.write_history(state.history)  # again, for a process that died between checkpoint and history
+            self.log.write(state.history)  # again, for a process that died between checkpoint and history
         return state
 
     def _batches(self, epoch: int) -> Tensor:
@@ -149,7 +150,7 @@ class Training:
             self._save(self.run.best)
         self._save(self.run.last)
         if fabric.is_global_zero:
-            self.run.write_history(state.history)
+            self.log.write(state.history)
         return collapse or self.method.advice(means)
 
     def _means(self) -> dict[str, float]:

@@ -1,0 +1,43 @@
+"""metrics.jsonl and TensorBoard's event files say the same."""
+
+from pathlib import Path
+
+import pytest
+
+from fairflac import history
+from fairflac.history import HistoryLog
+from fairflac.runs import Run
+
+EPOCHS = [
+    {"epoch": epoch, "loss": 1.0 / epoch, "validation": {"unbiased": 0.25 * epoch, "aligned:hue": 0.5}}
+    for epoch in (1, 2, 3)
+]
+
+
+def scalars(run: Run) -> dict[str, list[tuple[int, float]]]:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(run.path / "tensorboard"))
+    events.Reload()
+    return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+
+
+def test_a_run_that_was_stopped_shows_every_epoch_once(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    first = HistoryLog(Run(tmp_path))
+    first.write(EPOCHS[:1])
+    first.write(EPOCHS[:2])
+    again = HistoryLog(Run(tmp_path))
+    again.write(EPOCHS)
+    again.write(EPOCHS)
+    assert Run(tmp_path).history == EPOCHS
+    found = scalars(Run(tmp_path))
+    assert found["loss"] == [(1, 1.0), (2, 0.5), (3, pytest.approx(1 / 3))]
+    assert found["validation/unbiased"] == [(1, 0.25), (2, 0.5), (3, 0.75)]
+    assert set(found) == {"loss", "validation/unbiased", "validation/aligned/hue"}
+
+
+def test_without_tensorboard_there_is_metrics_jsonl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "find_spec", lambda name: None)
+    HistoryLog(Run(tmp_path)).write(EPOCHS)
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]
