@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from fairflac.cli import main
-from fairflac.runs import find_runs
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 TINY = ["--set", "epochs=1", "--set", "channels=[2,2,2,2]", "--set", "kernel_size=3"]
@@ -42,8 +41,8 @@ def test_commands_run(
             words = [word.replace("biased-mnist", "biased-digits") for word in words] + TINY
         if words[1:3] == ["data", "get"]:
             words += ["--from", str(mnist_folder)]
-        if words[1] == "evaluate":
-            words[2] = next(str(run.path) for run in find_runs(tmp_path / "runs") if "flac/" in str(run.path))
+        if words[1] in ("evaluate", "compare"):  # RUN stands for the name of a run
+            words[2:] = [str(next(tmp_path.glob(word.replace("RUN", "*-s*")))) for word in words[2:]]
         monkeypatch.setattr(sys, "argv", words)
         with pytest.raises(SystemExit) as end:
             main()
