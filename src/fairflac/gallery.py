@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 
 import numpy as np
 from PIL import Image
 
+from fairflac.errors import UserError
 from fairflac.files import replacing
 
 if TYPE_CHECKING:  # a report reads a gallery and needs no torch
@@ -39,8 +41,11 @@ class Gallery:
 
     @classmethod
     def load(cls, path: Path) -> "Gallery":
-        with np.load(path) as stored:
-            return cls(**{name: stored[name] for name in stored.files})
+        try:
+            with path.open("rb") as stream, np.load(stream) as stored:
+                return cls(**{name: stored[name] for name in stored.files})
+        except (ValueError, OSError, EOFError, KeyError, TypeError, BadZipFile) as error:
+            raise UserError(f"'{path}' is damaged: delete 'done' beside it and train again") from error
 
 
 def _from_every_group(data: "BiasedDataset") -> np.ndarray:

@@ -1,7 +1,7 @@
 """Predictions: one row per sample of a split, the table that every metric and figure is computed from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -11,7 +11,9 @@ import numpy as np
 from fairflac.errors import UserError
 from fairflac.files import replacing
 
-BY_ATTRIBUTE = ("bias", "aligned", "min_cell", "repeats")
+COLUMNS = ("index", "y", "prediction", "score", "features")
+BY_ROW = ("bias", "aligned")  # a column per attribute
+BY_ATTRIBUTE = (*BY_ROW, "min_cell", "repeats")
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,13 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.index)
 
+    def take(self, rows: np.ndarray) -> "Predictions":
+        """The table of some rows, numbers or a mask."""
+        by_row = {kind: {name: values[rows] for name, values in getattr(self, kind).items()} for kind in BY_ROW}
+        return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS}, **by_row)
+
     def save(self, path: Path) -> None:
-        columns = {name: getattr(self, name) for name in ("index", "y", "prediction", "score", "features")}
+        columns = {name: getattr(self, name) for name in COLUMNS}
         attributes = {f"{kind}.{name}": v for kind in BY_ATTRIBUTE for name, v in getattr(self, kind).items()}
         if self.guess is not None:
             columns["guess"] = self.guess

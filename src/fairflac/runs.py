@@ -79,7 +79,8 @@ class Run:
     @property
     def history(self) -> list[dict[str, Any]]:
         """One entry per finished epoch."""
-        return [json.loads(line) for line in self._read("metrics.jsonl").splitlines()]
+        lines = self._read("metrics.jsonl").splitlines()
+        return [_parsed(self.path / "metrics.jsonl", json.loads, line) for line in lines]
 
     @property
     def predictions(self) -> Predictions:

@@ -7,6 +7,7 @@ import numpy as np
 from fairflac.errors import UserError
 from fairflac.metrics.representation import MOST_SAMPLES, similarities, subsample
 from fairflac.predictions import Predictions
+from fairflac.report.distances import same_attribute
 
 
 class PairSimilarities(NamedTuple):
@@ -29,14 +30,8 @@ def pair_similarities(table: Predictions, most: int = MOST_SAMPLES) -> PairSimil
     """K = 1 / (1 + ||a - b||) of unit-length features. Several attributes: the same means the same in all of them."""
     if not table.bias:
         raise UserError("similarities of pairs need test images with a known attribute")
-    chosen = subsample(len(table), most)
-    similarity = similarities(table.features[chosen])
-    y = table.y[chosen]
-    same_class = y[:, None] == y
-    same_attribute = np.ones_like(same_class)
-    for values in table.bias.values():
-        same_attribute &= values[chosen, None] == values[chosen]
-    once = np.triu(np.ones_like(same_class), k=1)
-    return PairSimilarities(
-        similarity[once & same_class & ~same_attribute], similarity[once & ~same_class & same_attribute]
-    )
+    table = table.take(subsample(len(table), most))
+    similarity = similarities(table.features)
+    by_class, by_attribute = table.y[:, None] == table.y, same_attribute(table)
+    once = np.triu(np.ones_like(by_class), k=1)
+    return PairSimilarities(similarity[once & by_class & ~by_attribute], similarity[once & ~by_class & by_attribute])
