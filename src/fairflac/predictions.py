@@ -36,8 +36,10 @@ class Predictions:
 
     def take(self, rows: np.ndarray) -> "Predictions":
         """The table of some rows, numbers or a mask."""
-        by_row = {kind: {name: values[rows] for name, values in getattr(self, kind).items()} for kind in BY_ROW}
-        return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS}, **by_row)
+        taken: dict[str, Any] = {name: getattr(self, name)[rows] for name in COLUMNS}
+        for kind in BY_ROW:
+            taken[kind] = {name: values[rows] for name, values in getattr(self, kind).items()}
+        return replace(self, **taken)
 
     def save(self, path: Path) -> None:
         columns = {name: getattr(self, name) for name in COLUMNS}
