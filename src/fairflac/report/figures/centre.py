@@ -29,14 +29,7 @@ def distances_from_centre(models: Mapping[str, Run], columns: int = 3) -> Drawin
     ones are near and the blue ones far. Features have unit length; the scale is the same for all models.
     """
     gallery = SharedGallery.of(models)
-    table = gallery.any_table
-    kinds = pair_kinds(table)
-    pools = {kind: KINDS.index(kind) for kind in SIDES}
-    queries = [row for row in gallery.minority(len(table)) if all((kinds[row] == k).any() for k in pools.values())]
-    if not queries:
-        raise NothingToDraw("no kept test image has both others of its class and others of its attribute")
-    centre = queries[0]
-    members = {kind: np.flatnonzero(kinds[centre] == k) for kind, k in pools.items()}
+    centre, members = _choose(gallery)
     far = {name: distances(one.features)[centre] for name, one in gallery.tables.items()}
     reach = max(float(values[rows].max()) for values in far.values() for rows in members.values()) or 1.0
     figure, axes = panels(len(models), columns, (4.4, 4.6), extra=0.4)
@@ -51,7 +44,7 @@ def distances_from_centre(models: Mapping[str, Run], columns: int = 3) -> Drawin
         columns=min(columns, 2, len(models)),
         place="outside lower center",
     )
-    attribute = attribute_name(table)
+    attribute = attribute_name(gallery.any_table)
     medians = "; ".join(
         f"{name} {np.median(values[members[CLASS]]):.2f} and {np.median(values[members[ATTRIBUTE]]):.2f}"
         for name, values in far.items()
@@ -64,6 +57,16 @@ def distances_from_centre(models: Mapping[str, Run], columns: int = 3) -> Drawin
         f"{attribute}, and to images of other classes with the same {attribute}: {medians}. In a model that ignores "
         f"the {attribute} the first is the smaller one.",
     )
+
+
+def _choose(gallery: SharedGallery) -> tuple[int, dict[Kind, np.ndarray]]:
+    """The first minority image that has others of both kinds, and all these others."""
+    kinds = pair_kinds(gallery.any_table)
+    for centre in gallery.minority(len(kinds)):
+        members = {kind: np.flatnonzero(kinds[centre] == KINDS.index(kind)) for kind in SIDES}
+        if all(map(len, members.values())):
+            return int(centre), members
+    raise NothingToDraw("no kept test image has both others of its class and others of its attribute")
 
 
 def _panel(
@@ -82,7 +85,7 @@ def _panel(
         span = (90 - middle - 84, 90 - middle + 84)  # matplotlib counts against the clock from the right
         axes.add_patch(Arc((0, 0), 2 * radius, 2 * radius, theta1=span[0], theta2=span[1], color=kind.colour, lw=1.6))
         shown = rows[np.linspace(0, len(rows) - 1, min(SHOWN, len(rows))).round().astype(int)]
-        for row, angle in zip(shown, np.radians(middle + np.linspace(-74, 74, len(shown))), strict=True):
+        for row, angle in zip(shown, np.radians(middle + np.linspace(-66, 66, len(shown))), strict=True):
             out = HOLE + far[row] / reach
             place = (out * np.sin(angle), out * np.cos(angle))
             thumbnail(axes, gallery.images[row], place, 0.27, kind.colour, kind.stroke, layer=3 - out / 2)

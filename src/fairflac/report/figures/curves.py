@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
+from fairflac.report.figures.names import MODEL, short
 from fairflac.report.figures.style import INK, SERIES, legend, panels, tidy
 from fairflac.runs import Run
 
@@ -52,7 +53,13 @@ def training_curves(models: Mapping[str, Run], columns: int = 3) -> Drawing:
         tidy(axis, quantity.title)
         _draw(axis, quantity, histories, styles)
     handles = [Line2D([], [], linewidth=1.8, **style) for style in styles.values()]
-    legend(figure, handles, list(histories), columns=min(2 * columns, len(histories)), place="outside upper center")
+    legend(
+        figure,
+        handles,
+        [short(name, MODEL) for name in histories],
+        columns=min(2 * columns, len(histories)),
+        place="outside upper center",
+    )
     figure.supxlabel("epoch", fontsize=10, color=INK)
     return Drawing(
         figure,
@@ -82,15 +89,15 @@ def _styles() -> Any:
 
 
 def _draw(axes: Axes, quantity: Quantity, histories: Mapping[str, Any], styles: Mapping[str, Any]) -> None:
-    highest, lowest = 0.0, 0.0
-    for name, history in histories.items():
-        epochs, values = series(history, quantity)
-        highest, lowest = max([highest, *values]), min([lowest, *values])
-        axes.plot(
-            epochs, values, linewidth=1.8, marker="o" if len(epochs) <= FEW else None, markersize=3, **styles[name]
-        )
+    found = {name: series(history, quantity) for name, history in histories.items()}
+    values = [value for _, logged in found.values() for value in logged]
+    for name, (epochs, logged) in found.items():
+        if epochs:
+            dot = "o" if len(epochs) <= FEW else None
+            # A line at zero lies on the axis and is drawn over it.
+            axes.plot(epochs, logged, linewidth=1.8, marker=dot, markersize=3, clip_on=False, **styles[name])
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    axes.set_ylim(1.08 * lowest, 1.02 if quantity.share else 1.08 * highest or 1.0)
+    axes.set_ylim(1.08 * min(0.0, *values), 1.02 if quantity.share else 1.08 * max(0.0, *values) or 1.0)
 
 
 def _end(name: str, history: list[dict[str, Any]]) -> str:

@@ -47,7 +47,7 @@ def feature_maps(models: Mapping[str, Run]) -> Drawing:
         places = flat(table.features)
         line = axes[number * columns : (number + 1) * columns]
         for axis, colouring in zip(line, colourings[name], strict=False):
-            _panel(axis, f"{short(name)}: {colouring.title}", places, colouring)
+            _panel(axis, f"{name}: {colouring.title}", places, colouring)
         for empty in line[len(colourings[name]) :]:
             empty.set_visible(False)
     numbers = "; ".join(_nearest(name, table.features, colourings[name]) for name, table in tables.items())

@@ -8,6 +8,7 @@ from fairflac.predictions import Predictions
 from fairflac.runs import Run
 
 LONGEST = 18
+MODEL = 28  # a method and a run id
 
 
 def short(name: object, longest: int = LONGEST) -> str:

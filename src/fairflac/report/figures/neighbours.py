@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 from fairflac.predictions import Predictions
 from fairflac.report.distances import conflicting, distances
 from fairflac.report.figures.drawing import Drawing
-from fairflac.report.figures.names import attribute_name, short
+from fairflac.report.figures.names import MODEL, attribute_name, short
 from fairflac.report.figures.pair_kinds import KINDS, pair_kinds
 from fairflac.report.figures.shared_gallery import SharedGallery
 from fairflac.report.figures.style import INK, QUERY, bare, legend, new_figure
@@ -66,7 +66,8 @@ def _grid(
     kinds = pair_kinds(gallery.any_table)
     count = next(iter(nearest.values())).shape[1]
     width, height = count + 1.4, len(rows) + 0.5 * (len(rows) // models)  # a line of words above each query
-    figure = new_figure(0.62 * width + 1.6, 0.62 * height + 0.75)
+    words = [short(name, MODEL) for _, name in rows]
+    figure = new_figure(0.62 * width + 0.4 + 0.09 * max(map(len, words)), 0.62 * height + 0.75)
     axes = figure.add_subplot()
     bare(axes)
     places = []
@@ -74,14 +75,15 @@ def _grid(
         y = number + 0.5 * (number // models + 1) + 0.5
         places.append(y)
         if number % models == 0:
-            words = f"query: {gallery.words[query]}"
-            axes.text(0, y - 0.62, words, fontsize=9, color=INK, va="center", parse_math=False)
+            axes.text(
+                0, y - 0.62, f"query: {gallery.words[query]}", fontsize=9, color=INK, va="center", parse_math=False
+            )
         thumbnail(axes, gallery.images[query][::-1], (0.5, y), SIDE, QUERY)
         for column, other in enumerate(nearest[name][query]):
             kind = KINDS[kinds[query, other]]
             thumbnail(axes, gallery.images[other][::-1], (column + 1.9, y), SIDE, kind.colour, kind.stroke)
     axes.set(xlim=(-0.05, width + 0.05), ylim=(height + 0.05, -0.05), aspect="equal")
-    axes.set_yticks(places, [short(name) for _, name in rows], color=INK, fontsize=9, parse_math=False)
+    axes.set_yticks(places, words, color=INK, fontsize=9, parse_math=False)
     axes.tick_params(length=0)
     handles = [Patch(facecolor="none", edgecolor=QUERY, linewidth=2), *(kind.patch() for kind in reversed(KINDS))]
     names = ["query", *(kind.label for kind in reversed(KINDS))]

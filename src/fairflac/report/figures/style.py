@@ -15,11 +15,14 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fairflac.report.figures.names import short
+
 GROUND, INK, FAINT = "#ffffff", "#1f2328", "#8c959f"
 SAME_CLASS, SAME_ATTRIBUTE = "#c8281e", "#1f5fbf"  # red and blue, as in the paper
 QUERY = "#009e73"  # the green of the paper's Fig. 4, in a shade that is no red to anyone
 # Okabe and Ito's colours without yellow, which is too pale for a light ground.
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1f2328")
+LONGEST_TITLE = 36  # letters above a panel
 RESOLUTION = 200  # dots per inch: sharp on a screen with two pixels to the point
 
 
@@ -68,7 +71,9 @@ def bare(axes: Axes) -> None:
 
 
 def headline(axes: Axes, title: str) -> None:
-    axes.set_title(title, fontsize=11, color=INK, fontweight="bold", parse_math=False)  # a name may hold a $
+    axes.set_title(
+        short(title, LONGEST_TITLE), fontsize=11, color=INK, fontweight="bold", parse_math=False
+    )  # a name may hold a $
 
 
 def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str], *, columns: int, place: Place) -> None:
