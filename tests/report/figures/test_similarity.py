@@ -23,6 +23,13 @@ def test_distributions_fill_lines_of_panels() -> None:
     assert len(similarity_distributions(named, columns=1).axes) == 4
 
 
+def test_the_lowest_panel_of_each_column_has_numbers_below() -> None:
+    named = {f"model {k}": table(1.0, 0.5) for k in range(4)}
+    axes = similarity_distributions(named).axes[:4]
+    shown = [any(label.get_visible() for label in panel.get_xticklabels()) for panel in axes]
+    assert shown == [False, True, True, True]
+
+
 def test_caption_has_the_shares(make_run: MakeRun) -> None:
     leaning = table(1.0, 0.2)
     drawing = similarities({"vanilla": make_run("vanilla", leaning)})

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Arc
 from matplotlib.ticker import MaxNLocator
 
@@ -36,14 +37,9 @@ def distances_from_centre(models: Mapping[str, Run], columns: int = 3) -> Drawin
     for axis, (name, values) in zip(axes, far.items(), strict=True):
         headline(axis, name)
         _panel(axis, gallery, centre, members, values, reach)
-    labels = [f"{kind.label} (arc: median)" for kind in SIDES]
-    legend(
-        figure,
-        [kind.patch() for kind in SIDES],
-        labels,
-        columns=min(columns, 2, len(models)),
-        place="outside lower center",
-    )
+    handles = [*(kind.patch() for kind in SIDES), Line2D([], [], color=FAINT, linestyle=":")]
+    labels = [*(f"{kind.label} (arc: median)" for kind in SIDES), "distance from the centre"]
+    legend(figure, handles, labels, columns=min(columns, len(models)), place="outside lower center")
     attribute = attribute_name(gallery.any_table)
     medians = "; ".join(
         f"{name} {np.median(values[members[CLASS]]):.2f} and {np.median(values[members[ATTRIBUTE]]):.2f}"
@@ -77,8 +73,7 @@ def _panel(
     for ring in rings:
         out = HOLE + ring / reach
         axes.add_patch(Arc((0, 0), 2 * out, 2 * out, color=FAINT, linewidth=0.7, linestyle=":"))
-        words = f"distance {ring:g}" if ring == rings[-1] else f"{ring:g}"
-        axes.text(0, -out - 0.02, words, fontsize=8, color=INK, ha="center", va="top")
+        axes.text(0, -out - 0.02, f"{ring:g}", fontsize=8, color=INK, ha="center", va="top")
     for kind, rows in members.items():
         middle = SIDES[kind]
         radius = HOLE + float(np.median(far[rows])) / reach

@@ -103,7 +103,7 @@ def _panel(axes: Axes, title: str, places: np.ndarray, colouring: Colouring) -> 
     for number, value in enumerate(named):
         style: dict[str, Any] = {"color": colours[number], "marker": MARKS[number]}
         points = places[colouring.values == value]
-        axes.scatter(points[:, 0], points[:, 1], s=13, alpha=0.8, linewidths=0.25, edgecolors=INK, **style)
+        axes.scatter(points[:, 0], points[:, 1], s=13, alpha=0.8, linewidths=0.15, edgecolors=INK, **style)
         handles.append(Line2D([], [], linestyle="", markersize=5, markeredgewidth=0.25, markeredgecolor=INK, **style))
     if others.any():
         handles.append(Line2D([], [], linestyle="", markersize=5, color=FAINT, marker="."))

@@ -51,6 +51,8 @@ def panels(
     axes = list(figure.subplots(lines, columns, sharex=share, sharey=share, squeeze=False).ravel())
     for empty in axes[count:]:
         empty.set_visible(False)
+    for lowest in axes[max(0, count - columns) : count]:
+        lowest.tick_params(labelbottom=True)  # also above an empty place, where shared axes would hide them
     return figure, axes[:count]
 
 
