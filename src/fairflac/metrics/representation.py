@@ -41,13 +41,20 @@ def quadratic_mutual_information(kernel: np.ndarray, attribute: np.ndarray, weig
 
 def similarities(features: np.ndarray) -> np.ndarray:
     """(N, D) → (N, N): K = 1 / (1 + ||a - b||) of unit-length features (Eq. 5)."""
+    similarity: np.ndarray = 1 / (1 + distances(features))
+    return similarity
+
+
+def distances(features: np.ndarray) -> np.ndarray:
+    """(N, D) → (N, N): Euclidean distances of features brought to unit length, as in the loss."""
     features = features.astype(np.float64)
     norms = np.linalg.norm(features, axis=1, keepdims=True)
     unit = features / np.where(norms > 0, norms, 1)  # a network with all features at zero has no direction to keep
     squares = (unit**2).sum(axis=1)
     squared = np.maximum(squares[:, None] + squares - 2 * unit @ unit.T, 0)  # rounding can go below zero
-    similarity: np.ndarray = 1 / (1 + np.sqrt(squared))
-    return similarity
+    np.fill_diagonal(squared, 0)
+    far: np.ndarray = np.sqrt(squared)
+    return far
 
 
 def alignment_on_s(

@@ -7,7 +7,7 @@ import numpy as np
 from fairflac.errors import UserError
 from fairflac.metrics.representation import MOST_SAMPLES, similarities, subsample
 from fairflac.predictions import Predictions
-from fairflac.report.distances import same_attribute
+from fairflac.report.shared import same_attribute
 
 
 class PairSimilarities(NamedTuple):

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgba
 
-from fairflac.report.distances import distances
+from fairflac.metrics.representation import distances
 from fairflac.report.figures import NothingToDraw, feature_maps
 from fairflac.report.figures.feature_map import ENOUGH, flat
 from report.hand_made import MakeRun, table

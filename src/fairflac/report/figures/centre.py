@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Arc
 from matplotlib.ticker import MaxNLocator
 
-from fairflac.report.distances import distances
+from fairflac.metrics.representation import distances
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
 from fairflac.report.figures.names import attribute_name
 from fairflac.report.figures.pair_kinds import ATTRIBUTE, CLASS, KINDS, Kind, pair_kinds

@@ -9,11 +9,10 @@ from matplotlib.colors import is_color_like
 from matplotlib.lines import Line2D
 from sklearn.manifold import TSNE
 
-from fairflac.report.distances import distances
+from fairflac.metrics.representation import distances, subsample
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
 from fairflac.report.figures.names import class_names, short, value_names
 from fairflac.report.figures.style import FAINT, INK, VALUES, bare, headline, panels
-from fairflac.report.similarity import subsample
 from fairflac.report.tables import percent
 from fairflac.runs import Run
 

@@ -6,14 +6,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from fairflac.metrics.representation import distances
 from fairflac.predictions import Predictions
-from fairflac.report.distances import conflicting, distances
 from fairflac.report.figures.drawing import Drawing
 from fairflac.report.figures.names import MODEL, attribute_name, short
 from fairflac.report.figures.pair_kinds import KINDS, pair_kinds
 from fairflac.report.figures.shared_gallery import SharedGallery
 from fairflac.report.figures.style import INK, QUERY, bare, legend, new_figure
 from fairflac.report.figures.thumbnail import thumbnail
+from fairflac.report.shared import conflicting
 from fairflac.report.tables import percent
 from fairflac.runs import Run
 

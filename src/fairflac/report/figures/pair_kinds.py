@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from fairflac.predictions import Predictions
-from fairflac.report.distances import same_attribute
 from fairflac.report.figures.style import FAINT, INK, SAME_ATTRIBUTE, SAME_CLASS
+from fairflac.report.shared import same_attribute
 
 Stroke = Literal["-", "--", ":"]
 

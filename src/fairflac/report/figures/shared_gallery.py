@@ -7,9 +7,9 @@ import numpy as np
 
 from fairflac.gallery import Gallery
 from fairflac.predictions import Predictions
-from fairflac.report.distances import conflicting
 from fairflac.report.figures.drawing import NothingToDraw
 from fairflac.report.figures.names import class_names, value_names
+from fairflac.report.shared import conflicting
 from fairflac.runs import Run
 
 
