@@ -43,9 +43,9 @@ class Gallery:
     def load(cls, path: Path) -> "Gallery":
         try:
             with path.open("rb") as stream, np.load(stream) as stored:
-                return cls(**{name: stored[name] for name in stored.files})
-        except (ValueError, OSError, EOFError, KeyError, TypeError, BadZipFile) as error:
-            raise UserError(f"'{path}' is damaged: delete 'done' beside it and train again") from error
+                return cls(**{name: stored[name] for name in ("index", "images", "names")})
+        except (ValueError, OSError, EOFError, KeyError, BadZipFile) as error:
+            raise UserError(f"'{path}' is damaged: delete it, or train again for a new one") from error
 
 
 def _from_every_group(data: "BiasedDataset") -> np.ndarray:

@@ -2,14 +2,14 @@
 
 runs/<dataset>/<method>/<run id>-s<seed>/
     config.toml env.json metrics.jsonl samples.npz last.pt best.pt
-    bias_logits.npy bias_features.npy predictions.npz gallery.npz result.json done
+    bias_logits.npy bias_features.npy predictions.npz gallery.npz result.json done report.html
 """
 
 import json
 import os
 import socket
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -63,6 +63,10 @@ class Run:
     @property
     def gallery(self) -> Path:
         return self.path / "gallery.npz"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.html"
 
     @property
     def config(self) -> dict[str, Any]:
@@ -163,3 +167,20 @@ def _describe(owner: Path) -> str:
 def find_runs(root: Path) -> list[Run]:
     """All finished runs below a folder, sorted by path."""
     return [Run(marker.parent) for marker in sorted(root.rglob("done"))]
+
+
+def finished_runs(paths: Sequence[Path]) -> list[Run]:
+    """The runs that these are, or that lie below them; each once, in the order given."""
+    found: dict[Path, Run] = {}
+    for path in paths:
+        if not path.is_dir():
+            raise UserError(f"there is no folder '{path}': give a run directory, or a folder with runs in it")
+        is_run = (path / "config.toml").is_file()
+        runs = [Run(path)] if is_run else find_runs(path)
+        if not runs:
+            raise UserError(f"'{path}' has no finished run in it: give a run directory, or a folder with runs in it")
+        for run in runs:
+            if not run.done:
+                raise UserError(f"'{path}' is not finished: start its training again, which goes on where it was")
+            found.setdefault(run.path.resolve(), run)
+    return list(found.values())
