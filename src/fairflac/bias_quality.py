@@ -25,10 +25,12 @@ def measure(
     - `attribute_probe:NAME`: how well a linear model tells the attribute from its features, all values counting alike
     - `class_probe`: the same for the class; with the attribute known every group of class and attribute counts alike,
       so that only what the features know of the class itself shows
+    - `n`: how many samples that is
     - `pairs`, `share`, and with the attribute known precision and recall of S: see `pair_quality`
     """
     few = np.random.default_rng(0).permutation(len(data))[:PROBED]
     quality = {} if prediction is None else _agreement(prediction, bias_config.target, data)
+    quality["n"] = len(data)
     for name, values in data.bias.items():
         probe = linear_probe(features[few], values[few], balanced(values[few]))
         quality[f"attribute_probe:{name}"] = probe
