@@ -93,3 +93,10 @@ def write_run(
     }
     run.finish(result, predictions)
     return run
+
+
+def gallery(predictions: Predictions, step: int = 4, side: int = 8, names: str = "photo {}.png") -> Gallery:
+    """Every so many images of a table; each is of one grey, which tells its row."""
+    index = np.arange(0, len(predictions), step)
+    images = np.broadcast_to((index % 256).astype(np.uint8)[:, None, None, None], (len(index), side, side, 3))
+    return Gallery(index, images, np.array([names.format(i) for i in index]))

@@ -13,7 +13,15 @@ from report.hand_made import PER_GROUP, MakeRun, table
 
 
 def said(runs: list[Run], shortcut: str = "hue") -> list[str]:
-    return verdict(models(runs), shortcut, effective_size(runs[0].predictions))
+    answers = verdict(models(runs), shortcut, effective_size(runs[0].predictions))
+    return [*answers.lean, *answers.gain]
+
+
+def test_each_question_has_its_own_answer(make_run: MakeRun) -> None:
+    runs = [make_run("flac", table(0.95, 0.75)), make_run("vanilla", table(1.0, 0.2))]
+    answers = verdict(models(runs), "hue", effective_size(runs[0].predictions))
+    assert ["vanilla" in words and "reads the hue" in words for words in answers.lean] == [True]
+    assert ["The flac model" in words and "This helps" in words for words in answers.gain] == [True]
 
 
 def test_help(make_run: MakeRun, bias_model: dict[str, Any]) -> None:

@@ -34,9 +34,13 @@ class Model:
     name: str  # the method's, with the run id where one method has several settings
     method: str
     run: Run  # of the first seed
-    seeds: int
+    rows: list[Row]  # one per seed
     accuracy: float
     scores: Scores | None  # None: the attribute is not known
+
+    @property
+    def seeds(self) -> int:
+        return len(self.rows)
 
 
 def by_data(runs: Sequence[Run]) -> dict[str, list[Run]]:
@@ -72,9 +76,8 @@ def effective_size(table: Predictions) -> float:
 
 
 def _model(name: str, members: list[tuple[Run, Row]]) -> Model:
-    run, first = members[0]
-    accuracy = fmean(row.accuracy for _, row in members)
-    return Model(name, first.method, run, len(members), accuracy, _scores([row for _, row in members]))
+    run, rows = members[0][0], [row for _, row in members]
+    return Model(name, rows[0].method, run, rows, fmean(row.accuracy for row in rows), _scores(rows))
 
 
 def _scores(seeds: list[Row]) -> Scores | None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from fairflac.report.quality import quality_line
+from fairflac.report.repeat import command
 from fairflac.report.tables import UNKNOWN
 from fairflac.report.trained_on import is_result
 from fairflac.runs import Run
@@ -25,7 +26,9 @@ class Making:
     epochs: str
     selection: str
     seconds: float
-    bias_model: str  # which one it used, and how often that names the attribute's value rightly
+    command: str | None  # that makes it again
+    environment: str
+    bias_model: str  # which one it used
 
 
 def makings(runs: Sequence[Run]) -> list[Making]:
@@ -48,20 +51,26 @@ def _making(run: Run) -> Making:
         epochs=str(train.get("epochs", UNKNOWN)),
         selection=SELECTION.get(rule, rule),
         seconds=result["seconds"],
-        bias_model=_bias_model(result.get("bias_model"), result.get("bias_model_quality") or {}),
+        command=command(config) if "net" in config else None,
+        environment=", ".join(f"{name} {value}" for name, value in run.env.items()),
+        bias_model=result.get("bias_model") or UNKNOWN,
     )
 
 
-def _bias_model(name: str | None, quality: dict[str, float]) -> str:
-    return UNKNOWN if name is None else f"{name} ({quality_line(quality) or 'quality not measured'})"
+def processor(env: dict[str, Any]) -> str:
+    """Device, its name, cores."""
+    parts = [
+        f"device {env.get('device', 'not recorded')}",
+        *(str(env[name]) for name in ("gpu", "cpu") if env.get(name)),
+        *([f"{env['cores']} cores"] if env.get("cores") else []),
+    ]
+    return ", ".join(parts)
 
 
 def _machine(run: Run) -> str:
     env = run.env
     parts = [
-        f"device {env.get('device', 'not recorded')}",
-        *(str(env[name]) for name in ("gpu", "cpu") if env.get(name)),
-        *([f"{env['cores']} cores"] if env.get("cores") else []),
+        processor(env),
         f"precision {env.get('precision', 'not recorded')}",
         *(f"{name} {env[name]}" for name in ("torch", "python") if env.get(name)),
     ]

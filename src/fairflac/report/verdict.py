@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import sqrt
+from typing import NamedTuple
 
 from fairflac.report.labels import labels
 from fairflac.report.models import Model, Scores
@@ -10,30 +11,39 @@ VISIBLE_GAP = 0.05  # between aligned and conflicting images; less says little a
 VISIBLE_GAIN = 0.01  # of unbiased accuracy; less is no help worth the name, however many test images there are
 
 
-def verdict(models: Sequence[Model], shortcut: str, size: float) -> list[str]:
+class Verdict(NamedTuple):
+    """Paragraphs that answer two questions."""
+
+    lean: list[str]  # does a model lean on the shortcut?
+    gain: list[str]  # did training against it help?
+
+
+def verdict(models: Sequence[Model], shortcut: str, size: float) -> Verdict:
     """One paragraph per model, and one for what cannot be said.
 
     `shortcut` is the attribute's name, `size` the number of test images behind an unbiased accuracy.
     """
     known = [(model, model.scores) for model in models if model.scores]
     if not known:
-        return [_unknown(models)]
+        return Verdict([_unknown(models)], [])
     plain = [pair for pair in known if pair[0].method == "vanilla"]
     if not plain:
-        return [
-            *(f"{_rates(model, scores, shortcut)}: {_lean(scores, shortcut)}." for model, scores in known),
-            "There is no vanilla model of the same data among these runs, so this report cannot say whether the "
-            "training helped.",
-        ]
+        return Verdict(
+            [f"{_rates(model, scores, shortcut)}: {_lean(scores, shortcut)}." for model, scores in known],
+            [
+                "There is no vanilla model of the same data among these runs, so this report cannot say whether the "
+                "training helped."
+            ],
+        )
     base, base_scores = max(plain, key=lambda pair: pair[1].unbiased)  # the strongest one, so that no help is made up
-    return [
-        f"{_rates(base, base_scores, shortcut)}: {_lean(base_scores, shortcut)}.",
-        *(
+    return Verdict(
+        [f"{_rates(base, base_scores, shortcut)}: {_lean(base_scores, shortcut)}."],
+        [
             f"{_rates(model, scores, shortcut)}. {_comparison(scores, base_scores, base.name, shortcut, size)}"
             for model, scores in known
             if model is not base
-        ),
-    ]
+        ],
+    )
 
 
 def margin(first: float, second: float, size: float) -> float:

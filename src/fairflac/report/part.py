@@ -1,0 +1,100 @@
+"""Everything the page says about one dataset."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairflac.predictions import Predictions
+from fairflac.report.certainty import certainty
+from fairflac.report.cost import cost
+from fairflac.report.exhibits import Exhibits, exhibits
+from fairflac.report.gate import Check, checks
+from fairflac.report.groups import GroupTable, group_tables
+from fairflac.report.models import Model, effective_size, models
+from fairflac.report.names import Names
+from fairflac.report.pictures import Picture, pictures
+from fairflac.report.results import Result, result
+from fairflac.report.same_images import on_the_same_images
+from fairflac.report.tables import Column, columns, rows
+from fairflac.report.verdict import Verdict, verdict
+from fairflac.runs import Run
+
+METHODS = {  # in a sentence each, for the methods that need one
+    "vanilla": "ordinary training, which does nothing about a shortcut",
+    "flac": "a second model, the bias model, tells which images share the attribute; training then draws images of "
+    "one class together and keeps images that share only the attribute apart",
+    "flac-b": "as flac, with an ordinary model of the same data as its bias model: for when nobody has labelled the "
+    "attribute",
+}
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A model's bias model under test."""
+
+    model: str
+    n: int | None  # training images
+    checks: list[Check]
+
+
+@dataclass(frozen=True)
+class Part:
+    data: str
+    dataset: str
+    q: float | None  # share of the training images whose attribute goes with the class, where it was chosen
+    shortcut: str | None  # the attribute's name; None when it is not known
+    verdict: Verdict
+    certainty: list[str]
+    cost: list[str]
+    methods: dict[str, str]
+    results: list[Result]
+    columns: list[Column]
+    groups: list[GroupTable]
+    pictures: list[Picture]
+    exhibits: Exhibits | str  # or why there are none
+    left_out: list[str]  # models that were tested on other images, and cannot stand beside the first
+    gates: list[Gate]
+
+
+def part(data: str, runs: Sequence[Run]) -> Part:
+    runs = sorted(runs, key=lambda run: bool(run.config["method"] != "vanilla"))  # the yardstick comes first
+    compared, table_rows = models(runs), rows(runs)
+    results = [result(row, run.predictions) for row, run in zip(table_rows, runs, strict=True)]
+    tables = {model.name: model.run.predictions for model in compared}
+    beside = on_the_same_images(tables)
+    names = Names.of(runs[0].result)
+    groups = group_tables(beside, names)
+    first = next(iter(tables.values()))
+    shortcut = _shortcut(first)
+    config = runs[0].config
+    return Part(
+        data=data,
+        dataset=config["dataset"],
+        q=q if isinstance(q := config.get("data_options", {}).get("q"), float) else None,
+        shortcut=shortcut,
+        verdict=verdict(compared, shortcut or "attribute", effective_size(first)),
+        certainty=certainty(compared, results, groups),
+        cost=cost(compared),
+        methods={model.method: METHODS[model.method] for model in compared if model.method in METHODS},
+        results=results,
+        columns=columns(table_rows),
+        groups=groups,
+        pictures=pictures(runs[0].samples, tables, shortcut),
+        exhibits=exhibits(beside, {model.name: model.run.gallery for model in compared}, names),
+        left_out=[name for name in tables if name not in beside],
+        gates=_gates(compared, names),
+    )
+
+
+def _shortcut(table: Predictions) -> str | None:
+    kinds = dict.fromkeys(table.repeats.get(name, name) for name in table.bias)
+    return " or ".join(name.replace("_", " ") for name in kinds) or None
+
+
+def _gates(compared: Sequence[Model], names: Names) -> list[Gate]:
+    found = []
+    for model in compared:
+        quality = model.run.result.get("bias_model_quality") or {}
+        if model.run.result.get("bias_model"):
+            n = quality.get("n")
+            found.append(Gate(model.name, None if n is None else int(n), checks(quality, names)))
+    return found

@@ -1,0 +1,72 @@
+"""The figures of a page: what each shows, in words for those who cannot see it, and how to read it."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairflac.predictions import Predictions
+from fairflac.report.figures import png, sample_grid, similarity_distributions, svg
+from fairflac.report.similarity import pair_similarities
+from fairflac.report.tables import percent
+from fairflac.samples import Samples
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image inside the page; `narrow` is its arrangement for small screens."""
+
+    title: str
+    uri: str
+    alt: str
+    caption: str
+    reading: str = ""  # how to read it
+    narrow: str | None = None
+    wide: bool = False  # as wide as the page
+
+
+def pictures(samples: Path, tables: Mapping[str, Predictions], shortcut: str | None) -> list[Picture]:
+    """All figures about one dataset, in the order of the page. A further figure is a further line here."""
+    known = {name: table for name, table in tables.items() if table.bias}
+    found = [
+        _samples(samples, shortcut),
+        _similarities(known, shortcut) if known and shortcut else None,
+    ]
+    return [picture for picture in found if picture]
+
+
+def data_uri(kind: str, content: bytes) -> str:
+    return f"data:image/{kind};base64,{b64encode(content).decode()}"
+
+
+def _samples(path: Path, shortcut: str | None) -> Picture | None:
+    if not path.exists():
+        return None
+    samples = Samples.load(path)
+    alt = f"Rows of training images, one row for each of {len(set(samples.y.tolist()))} classes."
+    caption = "A few training images of each class."
+    if shortcut and samples.conflicting.any():
+        alt += f" The {int(samples.conflicting.sum())} whose {shortcut} does not go with their class are framed."
+        caption += (
+            f" Framed: the {shortcut} does not go with the class. How many of these are shown says nothing about how "
+            "many there are."
+        )
+    return Picture("What the models saw", data_uri("png", png(sample_grid(samples))), alt, caption)
+
+
+def _similarities(tables: Mapping[str, Predictions], shortcut: str) -> Picture:
+    alt = (
+        f"For {', '.join(tables)}: distributions of the similarity of pairs of test images, in red with the same class "
+        f"and another {shortcut}, in blue with the same {shortcut} and another class. The caption has the numbers."
+    )
+    reading = (
+        "Every model turns an image into a list of numbers, and two images are alike to the model when their numbers "
+        f"are close. Red pairs share their class and not the {shortcut}; blue pairs share the {shortcut} and not their "
+        "class. To a model that looks at the class, red pairs are the more alike ones: red lies to the right of blue. "
+        f"To a model that looks at the {shortcut}, blue lies to the right."
+    )
+    shares = {name: percent(pair_similarities(table).class_first) for name, table in tables.items()}
+    caption = "How often a red pair is more alike than a blue one (50 % is no preference): "
+    caption += ", ".join(f"{name} {share}" for name, share in shares.items()) + "."
+    wide, narrow = (data_uri("svg+xml", svg(similarity_distributions(tables, number))) for number in (3, 1))
+    return Picture("What the models look at", wide, alt, caption, reading, narrow, wide=True)

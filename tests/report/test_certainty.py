@@ -1,0 +1,49 @@
+"""How sure: what is said, and when."""
+
+import numpy as np
+import pytest
+
+from fairflac.metrics import Measured
+from fairflac.report.certainty import certainty, gain
+from fairflac.report.groups import group_tables
+from fairflac.report.models import models
+from fairflac.report.names import Names
+from fairflac.report.results import result
+from fairflac.report.tables import rows
+from fairflac.runs import Run
+from report.hand_made import MakeRun, table
+
+
+def said(runs: list[Run]) -> str:
+    results = [result(row, run.predictions) for row, run in zip(rows(runs), runs, strict=True)]
+    groups = group_tables({"first": runs[0].predictions}, Names([], {}))
+    return " ".join(certainty(models(runs), results, groups))
+
+
+def test_ranges_gains_and_small_groups(make_run: MakeRun) -> None:
+    words = said([make_run("vanilla", table(1.0, 0.2)), make_run("flac", table(1.0, 0.8))])
+    assert "every group counted alike" in words and "n = 320 test images" in words
+    assert "Gain over vanilla: flac +45.0 points (+3" in words
+    assert "trained once" in words
+    assert "All of the 16 groups of class and hue have fewer than 30 test images" in words
+
+
+def test_without_attribute_or_vanilla(make_run: MakeRun) -> None:
+    words = said([make_run("flac", table(0.5, 0.5, attributes=()))])
+    assert "every image counted alike" in words and "Gain" not in words and "groups" not in words
+
+
+def test_seeds(make_run: MakeRun) -> None:
+    runs = [make_run("flac", table(1.0, conflicting), seed=seed) for seed, conflicting in enumerate((0.8, 0.6))]
+    words = said(runs)
+    assert "flac from 70.0 to 85.0 % over 2 seeds" in words and "trained once" not in words
+
+
+def test_the_gain_is_as_wide_as_a_simulation_says() -> None:
+    rng = np.random.default_rng(0)
+    draws = [rng.binomial(400, p, 200_000) / 400 for p in (0.8, 0.6)]
+    ends = [np.quantile(draw, [0.025, 0.975]) for draw in draws]
+    made = gain(Measured(0.8, *ends[0], 400), Measured(0.6, *ends[1], 400))
+    assert made.value == pytest.approx(0.2)
+    expected = np.quantile(draws[0] - draws[1], [0.025, 0.975])
+    assert (made.low, made.high) == pytest.approx(tuple(expected), abs=0.005)
