@@ -35,6 +35,6 @@ def demo(
     )
     finished = [run for config in configs if (run := train(config, Place(runs, data)))]
     report = runs / "report.html"
-    write(finished, report, title="fairflac demo")
+    write(finished, report, title="fairflac demo: does the model read the digit or its colour?")
     typer.echo(as_json(rows(finished)) if json else f"\n{as_text(rows(finished))}")
     typer.echo(f"\nreport: {report}", err=json)

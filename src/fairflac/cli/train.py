@@ -1,11 +1,14 @@
 """`fairflac train DATASET METHOD`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairflac.cli.options import Data, Json, Runs, Seed, Set
+
+if TYPE_CHECKING:
+    from fairflac.runs import Run
 
 
 def train_command(
@@ -45,3 +48,19 @@ def train_command(
     else:  # a bias model: it has no groups, and is no row of results
         typer.echo(f"bias model of {config.target}: accuracy {run.result['test']['accuracy']:.1%}")
     typer.echo(f"run: {run.path}", err=json)
+    if table and _report(run):
+        typer.echo(f"report: {run.report}", err=json)
+
+
+def _report(run: "Run") -> bool:
+    """The page about this run, in its folder. A finished run is finished, whatever happens to its page."""
+    if run.report.exists() and run.report.stat().st_mtime_ns >= (run.path / "done").stat().st_mtime_ns:
+        return True
+    try:
+        from fairflac.report.html import write
+
+        write([run], run.report)
+    except Exception as error:
+        typer.echo(f"the run is whole, but its report could not be written: {error}", err=True)
+        return False
+    return True

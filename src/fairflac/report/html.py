@@ -7,7 +7,6 @@ from importlib.resources import files
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from fairflac import __version__
 from fairflac.errors import UserError
@@ -52,7 +51,7 @@ def render(runs: Sequence[Run], title: str = TITLE) -> str:
         machines=machines(runs),
         caveats=caveats(runs),
         version=__version__,
-        script=Markup(script),
+        script=script,
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
     )
 
@@ -67,6 +66,6 @@ def _span(number: Measured) -> str:
 
 def _unbroken(value: object) -> object:
     """No line ends between a number and its sign. What is markup already stays as it is."""
-    if isinstance(value, str) and not isinstance(value, Markup):
+    if isinstance(value, str) and not hasattr(value, "__html__"):
         return value.replace(" %", "\N{NO-BREAK SPACE}%")
     return value
