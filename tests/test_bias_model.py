@@ -67,6 +67,7 @@ def test_agreement_with_the_attribute_is_recorded(finished: tuple[Run, Run], fab
     named = load_method(bias_run).eval().predict(x).argmax(1).numpy()
     agreement = run.result["bias_model_quality"]["agreement:colour"]
     assert agreement == pytest.approx(np.mean(named == data.bias["colour"]), abs=2e-3)
+    assert run.result["bias_model_quality"]["n"] == len(data)
 
 
 def test_the_quality_gate(finished: tuple[Run, Run]) -> None:
