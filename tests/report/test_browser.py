@@ -37,7 +37,7 @@ def page(make_run: MakeRun, path: Path) -> Path:
         return path
     runs = []
     for method, predictions in {"vanilla": table(1.0, 0.2), "flac": table(0.9, 0.7)}.items():
-        runs.append(make_run(method, predictions, gallery=gallery(predictions, names=EVIL_FILE), names=NAMES))
+        runs.append(make_run(method, predictions, gallery=gallery(predictions, names=EVIL_FILE), results=NAMES))
     write(runs, path)
     return path
 

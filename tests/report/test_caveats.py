@@ -14,6 +14,6 @@ def test_they_are_always_there(make_run: MakeRun) -> None:
 def test_they_say_when_they_apply(make_run: MakeRun) -> None:
     changes = {"data_options": {"q": 1.0}, "train": {"batch_size": 32}}
     attributes = {"attributes": {"hue": ["a"], "size": ["b"]}}
-    here = [c.here for c in caveats([make_run("flac-b", table(1.0, 0.5), names=attributes, **changes)]) if c.here]
+    here = [c.here for c in caveats([make_run("flac-b", table(1.0, 0.5), results=attributes, **changes)]) if c.here]
     assert len(here) == 3 and "q = 1" in here[0] and "batch_size = 32" in here[1]
-    assert not any(c.here for c in caveats([make_run("vanilla", table(1.0, 0.5), names=attributes, **changes)]))
+    assert not any(c.here for c in caveats([make_run("vanilla", table(1.0, 0.5), results=attributes, **changes)]))

@@ -58,9 +58,9 @@ class Page(HTMLParser):
 @pytest.fixture
 def runs(make_run: MakeRun, bias_model: dict[str, Any]) -> list[Run]:
     return [
-        make_run("flac", table(0.95, 0.75), bias_model=bias_model, gallery=gallery(table(1, 1)), names=NAMES),
+        make_run("flac", table(0.95, 0.75), bias_model=bias_model, gallery=gallery(table(1, 1)), results=NAMES),
         make_run("vanilla", table(1.0, 1.0, attributes=()), run_id="fedcba9876", target="hue"),
-        make_run("vanilla", table(1.0, 0.2), gallery=gallery(table(1, 1)), names=NAMES),
+        make_run("vanilla", table(1.0, 0.2), gallery=gallery(table(1, 1)), results=NAMES),
     ]
 
 
@@ -167,7 +167,7 @@ def test_names_cannot_break_the_page(make_run: MakeRun) -> None:
     names = {"classes": [bad] * 4, "attributes": {bad.replace("/", ""): [bad] * 4}}
     predictions = table(1.0, 0.1, attributes=(bad.replace("/", ""),))
     kept = gallery(predictions, names=f"{{}}{bad}")
-    run = make_run(f"m{bad}", predictions, dataset=bad, gallery=kept, names=names)
+    run = make_run(f"m{bad}", predictions, dataset=bad, gallery=kept, results=names)
     text = render([run], bad)
     page = Page(text)
     assert len(page.all("script")) == 2 and "<script>alert('x')</script>" in page.text

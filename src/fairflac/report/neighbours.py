@@ -4,7 +4,7 @@ import numpy as np
 
 from fairflac.metrics.representation import distances
 
-NEAREST = 8
+NEAREST = 8  # as many as in the paper's Fig. 4
 
 
 def nearest(features: np.ndarray, count: int = NEAREST) -> np.ndarray:

@@ -78,7 +78,7 @@ def part(data: str, runs: Sequence[Run]) -> Part:
         results=results,
         columns=columns(table_rows),
         groups=groups,
-        pictures=pictures(runs[0].samples, tables, shortcut),
+        pictures=pictures({model.name: model.run for model in compared}, tables, shortcut),
         exhibits=exhibits(beside, {model.name: model.run.gallery for model in compared}, names),
         left_out=[name for name in tables if name not in beside],
         gates=_gates(compared, names),

@@ -1,14 +1,21 @@
 """The figures of a page: what each shows, in words for those who cannot see it, and how to read it."""
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairflac.predictions import Predictions
 from fairflac.report.figures import png, sample_grid, similarity_distributions, svg
+from fairflac.report.figures.centre import distances_from_centre
+from fairflac.report.figures.curves import training_curves
+from fairflac.report.figures.drawing import Drawing, NothingToDraw
+from fairflac.report.figures.feature_map import feature_maps
+from fairflac.report.figures.group_accuracy import group_accuracies
 from fairflac.report.similarity import pair_similarities
 from fairflac.report.tables import percent
+from fairflac.runs import Run
 from fairflac.samples import Samples
 
 
@@ -25,14 +32,32 @@ class Picture:
     wide: bool = False  # as wide as the page
 
 
-def pictures(samples: Path, tables: Mapping[str, Predictions], shortcut: str | None) -> list[Picture]:
-    """All figures about one dataset, in the order of the page. A further figure is a further line here."""
+# Title, what draws it, and whether it is a PNG: thousands of marks are smaller so.
+DRAWINGS: tuple[tuple[str, Callable[[Mapping[str, Run]], Drawing], bool], ...] = (
+    ("How every group fares", group_accuracies, True),
+    ("What is near to one image", distances_from_centre, False),
+    ("All test images at a glance", feature_maps, True),
+    ("How training went", training_curves, False),
+)
+PNG_RESOLUTION = 110  # dots per inch, of figures as wide as the page
+
+
+def pictures(models: Mapping[str, Run], tables: Mapping[str, Predictions], shortcut: str | None) -> list[Picture]:
+    """All figures about one dataset, in the order of the page; those that do not apply are left out."""
     known = {name: table for name, table in tables.items() if table.bias}
     found = [
-        _samples(samples, shortcut),
+        _samples(next(iter(models.values())).samples, shortcut),
         _similarities(known, shortcut) if known and shortcut else None,
     ]
+    for title, draw, as_png in DRAWINGS:
+        with suppress(NothingToDraw):
+            found.append(_drawn(title, draw(models), as_png))
     return [picture for picture in found if picture]
+
+
+def _drawn(title: str, drawing: Drawing, as_png: bool) -> Picture:
+    kind, content = ("png", png(drawing.figure, PNG_RESOLUTION)) if as_png else ("svg+xml", svg(drawing.figure))
+    return Picture(title, data_uri(kind, content), drawing.alt, drawing.caption, wide=True)
 
 
 def data_uri(kind: str, content: bytes) -> str:

@@ -41,7 +41,7 @@ def slowly(numbers: Predictions, query: int, count: int) -> list[int]:
 
 
 def test_neighbours_are_the_nearest_and_framed_by_what_they_share(models: dict[str, Run]) -> None:
-    cells = drawn(nearest_neighbours(models, queries=2, nearest=5).figure)
+    cells = drawn(nearest_neighbours(models, queries=2, count=5).figure)
     assert len(cells) == 2 * 2 * 6
     for place in range(0, len(cells), 6):
         numbers = models[("vanilla", "flac")[place // 6 % 2]].predictions
@@ -58,7 +58,7 @@ def test_neighbours_are_the_nearest_and_framed_by_what_they_share(models: dict[s
 
 
 def test_caption_counts_over_all_conflicting_images(models: dict[str, Run]) -> None:
-    drawing = nearest_neighbours(models, nearest=4)
+    drawing = nearest_neighbours(models, count=4)
     queries = [int(i) for i in KEPT if not table(1, 1).aligned["hue"][i]]
     for name, run in models.items():
         numbers, shared = run.predictions, []

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
+from fairflac.metrics.groups import SMALL
 from fairflac.predictions import Predictions
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
 from fairflac.report.figures.names import class_names, short, value_names
@@ -16,7 +17,6 @@ from fairflac.report.figures.style import FAINT, INK, headline, panels, readable
 from fairflac.report.tables import percent
 from fairflac.runs import Run
 
-SMALL = 30  # images; an accuracy over fewer is marked as uncertain
 MOST_WRITTEN = 20  # classes or values; numbers in smaller cells could not be read
 WIDEST = 14.0  # inches
 COLOURS = matplotlib.colormaps["cividis"]  # made to look the same to colour-blind people

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from fairflac.metrics.representation import distances
 from fairflac.predictions import Predictions
 from fairflac.report.figures.drawing import Drawing
 from fairflac.report.figures.names import MODEL, attribute_name, short
@@ -14,16 +13,16 @@ from fairflac.report.figures.pair_kinds import KINDS, pair_kinds
 from fairflac.report.figures.shared_gallery import SharedGallery
 from fairflac.report.figures.style import INK, QUERY, bare, legend, new_figure
 from fairflac.report.figures.thumbnail import thumbnail
+from fairflac.report.neighbours import NEAREST, nearest
 from fairflac.report.shared import conflicting
 from fairflac.report.tables import percent
 from fairflac.runs import Run
 
-NEAREST = 8  # as many as in the paper
 QUERIES = 3
 SIDE = 0.9  # of an image, in a grid of unit cells
 
 
-def nearest_neighbours(models: Mapping[str, Run], queries: int = QUERIES, nearest: int = NEAREST) -> Drawing:
+def nearest_neighbours(models: Mapping[str, Run], queries: int = QUERIES, count: int = NEAREST) -> Drawing:
     """Per query image, whose attribute does not go with its class, a row per model: its nearest test images.
 
     A frame says what a neighbour shares with the query. A model that ignores the attribute puts images of the same
@@ -32,40 +31,31 @@ def nearest_neighbours(models: Mapping[str, Run], queries: int = QUERIES, neares
     """
     gallery = SharedGallery.of(models)
     chosen = gallery.minority(queries)
-    far = {name: distances(table.features) for name, table in gallery.tables.items()}
-    nearest = min(nearest, len(gallery.images) - 1)
+    found = {name: nearest(table.features, count) for name, table in gallery.tables.items()}
+    count = found[next(iter(models))].shape[1]
     rows = [(query, name) for query in chosen for name in models]
-    figure = _grid(gallery, rows, {name: order(far[name], nearest) for name in models}, len(models))
+    figure = _grid(gallery, rows, found, len(models))
     attribute, queried = attribute_name(gallery.any_table), int(conflicting(gallery.any_table).sum())
-    numbers = "; ".join(_numbers(name, table, far[name], nearest, attribute) for name, table in gallery.tables.items())
+    numbers = "; ".join(_numbers(name, table, found[name], attribute) for name, table in gallery.tables.items())
     return Drawing(
         figure,
-        f"For {len(chosen)} test images, each with its {nearest} nearest ones under {', '.join(models)}, framed by "
+        f"For {len(chosen)} test images, each with its {count} nearest ones under {', '.join(models)}, framed by "
         "what they share with it. The caption has the shares over all such images.",
         f"Nearest test images of images whose {attribute} does not go with their class. Over all {queried} "
-        f"such images kept with the runs, of the {nearest} nearest: {numbers}.",
+        f"such images kept with the runs, of the {count} nearest: {numbers}.",
     )
 
 
-def order(far: np.ndarray, nearest: int) -> np.ndarray:
-    """(N, nearest) the nearest others of each image, nearest first."""
-    others = far + np.diag(np.full(len(far), np.inf))
-    first: np.ndarray = np.argsort(others, axis=1, kind="stable")[:, :nearest]
-    return first
-
-
-def _numbers(name: str, table: Predictions, far: np.ndarray, nearest: int, attribute: str) -> str:
+def _numbers(name: str, table: Predictions, found: np.ndarray, attribute: str) -> str:
     queries = np.flatnonzero(conflicting(table))
-    kinds = pair_kinds(table)[queries[:, None], order(far, nearest)[queries]]
+    kinds = pair_kinds(table)[queries[:, None], found[queries]]
     by_class, by_attribute = float((kinds >= 2).mean()), float((kinds % 2 == 1).mean())
     return f"{name} {percent(by_class)} of the same class, {percent(by_attribute)} of the same {attribute}"
 
 
-def _grid(
-    gallery: SharedGallery, rows: list[tuple[int, str]], nearest: Mapping[str, np.ndarray], models: int
-) -> Figure:
+def _grid(gallery: SharedGallery, rows: list[tuple[int, str]], found: Mapping[str, np.ndarray], models: int) -> Figure:
     kinds = pair_kinds(gallery.any_table)
-    count = next(iter(nearest.values())).shape[1]
+    count = next(iter(found.values())).shape[1]
     width, height = count + 1.4, len(rows) + 0.5 * (len(rows) // models)  # a line of words above each query
     words = [short(name, MODEL) for _, name in rows]
     figure = new_figure(0.62 * width + 0.4 + 0.09 * max(map(len, words)), 0.62 * height + 0.75)
@@ -80,7 +70,7 @@ def _grid(
                 0, y - 0.62, f"query: {gallery.words[query]}", fontsize=9, color=INK, va="center", parse_math=False
             )
         thumbnail(axes, gallery.images[query][::-1], (0.5, y), SIDE, QUERY)
-        for column, other in enumerate(nearest[name][query]):
+        for column, other in enumerate(found[name][query]):
             kind = KINDS[kinds[query, other]]
             thumbnail(axes, gallery.images[other][::-1], (column + 1.9, y), SIDE, kind.colour, kind.stroke)
     axes.set(xlim=(-0.05, width + 0.05), ylim=(height + 0.05, -0.05), aspect="equal")

@@ -90,11 +90,11 @@ def readable_on(colour: Sequence[float]) -> str:
     return INK if np.dot(colour[:3], (0.299, 0.587, 0.114)) > 0.5 else GROUND
 
 
-def png(figure: Figure) -> bytes:
+def png(figure: Figure, resolution: float = RESOLUTION) -> bytes:
     """The same figure gives the same bytes."""
     stream = BytesIO()
     with _any_letter():
-        figure.savefig(stream, format="png", dpi=RESOLUTION, metadata={"Software": None})
+        figure.savefig(stream, format="png", dpi=resolution, metadata={"Software": None})
     return stream.getvalue()
 
 
