@@ -11,6 +11,14 @@ def fabric() -> Fabric:
     return make_fabric("32-true")
 
 
+@pytest.fixture(autouse=True)
+def small_feature_maps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page takes seconds for its map of all test images, and dozens of tests make a page."""
+    if not request.node.get_closest_marker("full_size"):
+        monkeypatch.setattr("fairflac.report.figures.feature_map.MOST_POINTS", 60)
+        monkeypatch.setattr("fairflac.report.figures.feature_map.STEPS", 250)  # the least there is
+
+
 @pytest.fixture(scope="session")
 def mnist_folder() -> Path:
     folder = Path(__file__).parents[2] / "shared" / "data" / "mnist"

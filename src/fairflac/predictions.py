@@ -39,6 +39,8 @@ class Predictions:
         taken: dict[str, Any] = {name: getattr(self, name)[rows] for name in COLUMNS}
         for kind in BY_ROW:
             taken[kind] = {name: values[rows] for name, values in getattr(self, kind).items()}
+        if self.guess is not None:
+            taken["guess"] = self.guess[rows]
         return replace(self, **taken)
 
     def save(self, path: Path) -> None:

@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from fairflac.gallery import MISTAKES, SHOWN, Gallery
@@ -34,6 +35,7 @@ def photographs(count: int) -> np.ndarray:
     return np.stack([np.asarray(Image.fromarray(c).resize((64, 64), Image.Resampling.BICUBIC)) for c in coarse])
 
 
+@pytest.mark.full_size
 def test_ten_thousand_images(make_run: MakeRun) -> None:
     kept = np.arange(SHOWN + MISTAKES)
     gallery = Gallery(kept, photographs(len(kept)), np.array([f"folder/photograph {i}.jpg" for i in kept]))

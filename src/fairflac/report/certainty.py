@@ -1,12 +1,14 @@
 """How sure the numbers are, in words."""
 
 from collections.abc import Mapping, Sequence
-from math import hypot
 
 from fairflac.metrics import Measured
+from fairflac.metrics.comparison import Difference, compare
+from fairflac.report.comparisons import CLEAR
 from fairflac.report.groups import GroupTable
 from fairflac.report.models import Model
 from fairflac.report.results import Result
+from fairflac.report.same_images import on_the_same_images
 
 
 def certainty(models: Sequence[Model], results: Sequence[Result], groups: Sequence[GroupTable]) -> list[str]:
@@ -14,18 +16,7 @@ def certainty(models: Sequence[Model], results: Sequence[Result], groups: Sequen
     key = "unbiased" if any("unbiased" in result.numbers for result in results) else "accuracy"
     seeds = {model.name: [r for r in results if r.row in model.rows] for model in models}
     first = {name: found[0].numbers[key] for name, found in seeds.items() if key in found[0].numbers}
-    return [_drawn(first, key), *_gains(models, first), _trained(seeds, key), *_small(groups)]
-
-
-def gain(better: Measured, base: Measured) -> Measured:
-    """The difference of two numbers, as if measured on different images: on the same ones it is a little surer.
-
-    Its interval is made of those of the two (MOVER: Zou and Donner, 2008), which need not be symmetric.
-    """
-    difference = better.value - base.value
-    low = difference - hypot(better.value - better.low, base.high - base.value)
-    high = difference + hypot(better.high - better.value, base.value - base.low)
-    return Measured(difference, low, high, min(better.n, base.n))
+    return [_drawn(first, key), *_gains(models, first, key), _trained(seeds, key), *_small(groups)]
 
 
 def _drawn(numbers: Mapping[str, Measured], key: str) -> str:
@@ -38,17 +29,26 @@ def _drawn(numbers: Mapping[str, Measured], key: str) -> str:
     )
 
 
-def _gains(models: Sequence[Model], numbers: Mapping[str, Measured]) -> list[str]:
-    plain = [numbers[model.name] for model in models if model.method == "vanilla" and model.name in numbers]
+def _gains(models: Sequence[Model], numbers: Mapping[str, Measured], key: str) -> list[str]:
+    """Image by image; a model that was tested on other images has no such number."""
+    plain = [model for model in models if model.method == "vanilla" and model.name in numbers]
     if not plain:
         return []
-    base = max(plain)  # the strongest, as in the verdict
-    words = []
-    for name, number in numbers.items():
-        if number not in plain:
-            m = gain(number, base)
-            words.append(f"{name} {100 * m.value:+.1f} points ({100 * m.low:+.1f} to {100 * m.high:+.1f})")
+    base = max(plain, key=lambda model: numbers[model.name].value)  # the strongest, as in the verdict
+    tables = {base.name: base.run.predictions, **{m.name: m.run.predictions for m in models if m.method != "vanilla"}}
+    first, *others = on_the_same_images(tables).items()
+    words = [_gain(name, _worst(compare(first[1], table), key)) for name, table in others]
     return [f"Gain over vanilla: {', '.join(words)}."] if words else []
+
+
+def _worst(found: Mapping[str, Difference], key: str) -> Difference:
+    """Of several attributes, the one where the model is worst, as in the tables."""
+    return min((one for name, one in found.items() if name.partition(":")[0] == key), key=lambda one: one.second)
+
+
+def _gain(name: str, one: Difference) -> str:
+    luck = "" if one.p < CLEAR else ", which may be luck"
+    return f"{name} {100 * one.difference:+.1f} points ({100 * one.low:+.1f} to {100 * one.high:+.1f}{luck})"
 
 
 def _trained(seeds: Mapping[str, Sequence[Result]], key: str) -> str:

@@ -12,6 +12,7 @@ from fairflac.report.groups import GroupTable, group_tables
 from fairflac.report.models import Model, effective_size, models
 from fairflac.report.names import Names
 from fairflac.report.pictures import Picture, pictures
+from fairflac.report.pseudo import pseudo_group_sentences
 from fairflac.report.results import Result, result
 from fairflac.report.same_images import on_the_same_images
 from fairflac.report.tables import Column, columns, rows
@@ -53,6 +54,7 @@ class Part:
     exhibits: Exhibits | str  # or why there are none
     left_out: list[str]  # models that were tested on other images, and cannot stand beside the first
     gates: list[Gate]
+    pseudo: list[str]  # on pseudo-groups, where no attribute is known
 
 
 def part(data: str, runs: Sequence[Run]) -> Part:
@@ -82,6 +84,7 @@ def part(data: str, runs: Sequence[Run]) -> Part:
         exhibits=exhibits(beside, {model.name: model.run.gallery for model in compared}, names),
         left_out=[name for name in tables if name not in beside],
         gates=_gates(compared, names),
+        pseudo=pseudo_group_sentences(tables),
     )
 
 

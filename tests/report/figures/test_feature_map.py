@@ -19,6 +19,7 @@ def blobs(n: int) -> tuple[np.ndarray, np.ndarray]:
     return label, 5 * np.eye(6)[label] + 0.3 * rng.normal(size=(n, 6))
 
 
+@pytest.mark.full_size
 @pytest.mark.parametrize("n", [ENOUGH - 20, ENOUGH + 40])
 def test_near_stays_near_and_repeats(n: int) -> None:
     label, features = blobs(n)

@@ -1,0 +1,26 @@
+"""What can be said where no attribute is known but a bias model is: a hint, and called so."""
+
+from collections.abc import Mapping
+
+from fairflac.metrics import Measured, measure
+from fairflac.metrics.pseudo import with_pseudo_groups
+from fairflac.predictions import Predictions
+
+
+def pseudo_group_sentences(tables: Mapping[str, Predictions]) -> list[str]:
+    """One for each model that kept what its bias model named."""
+    sentences = []
+    for name, table in tables.items():
+        if guessed := with_pseudo_groups(table):
+            numbers = measure(guessed)
+            usual, other = numbers.get("aligned"), numbers.get("conflicting")
+            if usual and other:
+                sentences.append(
+                    f"{name} is right on {_share(usual)} of the images for which its bias model named what it usually "
+                    f"names for their class, and on {_share(other)} of the others, groups counting alike."
+                )
+    return sentences
+
+
+def _share(one: Measured) -> str:
+    return f"{100 * one.value:.1f} % ({100 * one.low:.1f}–{100 * one.high:.1f}, n = {one.n:,})"

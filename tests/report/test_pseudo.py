@@ -1,0 +1,24 @@
+"""Pseudo-groups on the page: a hint where nothing better is known."""
+
+from dataclasses import replace
+
+from fairflac.report.html import render
+from fairflac.report.pseudo import pseudo_group_sentences
+from report.hand_made import MakeRun, table
+
+KNOWN = table(1.0, 0.5)
+GUESSED = replace(KNOWN, bias={}, aligned={}, guess=KNOWN.bias["hue"])
+
+
+def test_only_where_the_attribute_is_not_known(make_run: MakeRun) -> None:
+    assert pseudo_group_sentences({"flac": KNOWN, "vanilla": replace(GUESSED, guess=None)}) == []
+    page = render([make_run("flac-b", GUESSED)])
+    assert "pseudo-groups" in page and "flac-b is right on" in page
+    assert "pseudo-groups" not in render([make_run("flac", KNOWN)])
+
+
+def test_numbers_are_those_of_groups() -> None:
+    """The guess is the hue, and each class has every hue equally often: the first goes with it."""
+    uneven = GUESSED.take((GUESSED.guess == GUESSED.y) | (GUESSED.index % 2 == 0))
+    (sentence,) = pseudo_group_sentences({"flac-b": uneven})
+    assert "right on 100.0 % (100.0–100.0, n = 80)" in sentence and "on 50.0 % (" in sentence and "n = 120)" in sentence
