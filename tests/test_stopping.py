@@ -15,7 +15,7 @@ SETTINGS = ["epochs=4", "channels=[4,8,8,8]", "kernel_size=3", "validation=0.1"]
 
 
 def start(runs: Path) -> subprocess.Popen[str]:
-    words = ["train", "biased-digits", "vanilla", "--runs", str(runs), "--data", str(runs)]
+    words = ["train", "biased-digits", "vanilla", "--no-report", "--runs", str(runs), "--data", str(runs)]
     words += [word for setting in SETTINGS for word in ("--set", setting)]
     with (runs / "said").open("w") as said:
         return subprocess.Popen([sys.executable, "-m", "fairflac", *words], stderr=said, text=True)

@@ -14,6 +14,7 @@ from fairflac.files import write_text
 from fairflac.runs import Run, find_runs
 
 TINY = ["--set", "epochs=1", "--set", "channels=[2,2,2,2]", "--set", "kernel_size=3"]
+QUICK = [*TINY, "--no-report"]  # of `train`
 
 
 class Answer:
@@ -70,7 +71,7 @@ def test_doctor(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-de
 
 
 def test_train_evaluate_and_train_again(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    command = ["train", "biased-digits", "vanilla", "--runs", tmp_path, "--data", tmp_path, *TINY]
+    command = ["train", "biased-digits", "vanilla", "--runs", tmp_path, "--data", tmp_path, *QUICK]
     first = fairflac(*command)
     assert first.code == 0 and "vanilla" in first.out
     (run,) = find_runs(tmp_path)
@@ -98,7 +99,7 @@ def test_train_evaluate_and_train_again(fairflac, tmp_path: Path) -> None:  # ty
     [(["vanilla"], None), (["groupdro"], "class, attribute"), (["ssa", "--set", "label_share=0.25"], "of 25 %")],
 )
 def test_a_result_names_the_labels_it_took(fairflac, tmp_path: Path, method: list[str], labels: str | None) -> None:  # type: ignore[no-untyped-def]
-    answer = fairflac("train", "biased-digits", *method, "--runs", tmp_path, "--data", tmp_path, *TINY)
+    answer = fairflac("train", "biased-digits", *method, "--runs", tmp_path, "--data", tmp_path, *QUICK)
     head, row, *_ = answer.out.splitlines()[-4:]  # then come the run and its report
     assert ("labels" in head) == (labels is not None)
     assert labels is None or labels in row
@@ -165,7 +166,7 @@ def test_own_images_from_end_to_end(fairflac, tmp_path: Path, pets: Path) -> Non
     seen = fairflac("data", "check", pets, "--data", tmp_path)
     assert seen.code == 0 and "train:" in seen.out and "cat" in seen.out and "'cat/photo 7.jpg'" in seen.err
     refused(fairflac("data", "check", pets, "--data", tmp_path, "--strict"), "photo 7.jpg")
-    small = ["--set", "size=16", "--set", "net=simple-conv", *TINY]
+    small = ["--set", "size=16", "--set", "net=simple-conv", *QUICK]
     command = ["train", "folder", "flac-b", "--set", f"path={pets}", "--runs", tmp_path / "runs", "--data", tmp_path]
     answer = fairflac(*command, *small, "--set", "batch_size=32")
     assert answer.code == 0, answer.err
@@ -192,12 +193,12 @@ def test_data_that_is_not_there_or_not_whole(fairflac, tmp_path: Path, mnist_fol
 
 def test_a_folder_that_cannot_be_written(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "file").write_text("in the way")
-    answer = fairflac("train", "biased-digits", "vanilla", "--runs", tmp_path / "file", "--data", tmp_path, *TINY)
+    answer = fairflac("train", "biased-digits", "vanilla", "--runs", tmp_path / "file", "--data", tmp_path, *QUICK)
     refused(answer, "file", "choose another folder")
 
 
 def test_a_damaged_checkpoint_and_a_run_in_use(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    command = ["train", "biased-digits", "vanilla", "--runs", tmp_path, "--data", tmp_path, *TINY]
+    command = ["train", "biased-digits", "vanilla", "--runs", tmp_path, "--data", tmp_path, *QUICK]
     fairflac(*command)
     (run,) = find_runs(tmp_path)
     (run.path / "done").unlink()
@@ -217,7 +218,7 @@ def test_a_damaged_checkpoint_and_a_run_in_use(fairflac, tmp_path: Path) -> None
 
 def test_compare(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     for seed in (0, 1):
-        fairflac("train", "biased-digits", "vanilla", "--seed", seed, "--runs", tmp_path, "--data", tmp_path, *TINY)
+        fairflac("train", "biased-digits", "vanilla", "--seed", seed, "--runs", tmp_path, "--data", tmp_path, *QUICK)
     first, second = (run.path for run in find_runs(tmp_path))
     lines = fairflac("compare", first, second).out.splitlines()
     assert "1000 images" in lines[0] and lines[3].startswith("unbiased") and lines[6].endswith(".")

@@ -169,8 +169,10 @@ def test_the_bias_model_is_an_ordinary_run(dataset: str, changes: dict[str, obje
 
 @pytest.mark.usefixtures("registered")
 def test_stage_one_of_flac_b_is_the_vanilla_run() -> None:
-    for dataset, changes in (("utkface", {"bias": "age"}), ("celeba", {"label": "makeup"})):
-        assert resolve(dataset, "flac-b", 7, changes).stage_one() == resolve(dataset, "vanilla", 7, changes)
+    changes = {"label": "makeup"}
+    assert resolve("celeba", "flac-b", 7, changes).stage_one() == resolve("celeba", "vanilla", 7, changes)
+    paper = {"bias": "age", "bias_model.kind": "vanilla"}  # on UTKFace the recipe has another kind
+    assert resolve("utkface", "flac-b", 7, paper).stage_one() == resolve("utkface", "vanilla", 7, {"bias": "age"})
 
 
 @pytest.mark.usefixtures("registered")

@@ -23,6 +23,7 @@ def train_command(
     precision: Annotated[str | None, typer.Option(help="auto, 32-true, bf16-mixed or 16-mixed.")] = None,
     resume: Annotated[bool, typer.Option("--resume/--restart", help="Go on from the last checkpoint, or anew.")] = True,
     strict: Annotated[bool, typer.Option("--strict", help="An image that cannot be read is an error.")] = False,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write a page about the run.")] = True,
     json: Json = False,
 ) -> None:
     """Train METHOD on DATASET (and first its bias model, where it needs one), then evaluate on the test split.
@@ -48,7 +49,7 @@ def train_command(
     else:  # a bias model: it has no groups, and is no row of results
         typer.echo(f"bias model of {config.target}: accuracy {run.result['test']['accuracy']:.1%}")
     typer.echo(f"run: {run.path}", err=json)
-    if table and _report(run):
+    if table and report and _report(run):
         typer.echo(f"report: {run.report}", err=json)
 
 
