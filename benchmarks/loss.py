@@ -23,6 +23,7 @@ WIDTH = 128
 VALUES = 10
 ALIGNED = 0.99
 BLOCK_SECONDS = 0.02
+WARM_UP = 3  # blocks
 FORMS: dict[str, type[FLACLoss]] = {"fused": FLACLoss, "dense": DenseFLACLoss}
 WANTED = {128: 3, 1024: 5, 4096: 8}
 MEMORY_AT = 8192
@@ -61,7 +62,8 @@ def times(n: int, repeats: int) -> tuple[float, float, float]:
     """Median seconds of a step, dense and fused, and the median of their ratios."""
     steps = {form: stepper(form, n) for form in FORMS}
     calls = {form: max(1, round(BLOCK_SECONDS / seconds(step, 3))) for form, step in steps.items()}
-    blocks = [{form: seconds(step, calls[form]) for form, step in steps.items()} for _ in range(repeats)]
+    blocks = [{form: seconds(step, calls[form]) for form, step in steps.items()} for _ in range(WARM_UP + repeats)]
+    blocks = blocks[WARM_UP:]  # a process that has just begun is slower, and small steps feel it more
     dense, fused = (statistics.median(block[form] for block in blocks) for form in ("dense", "fused"))
     return dense, fused, statistics.median(block["dense"] / block["fused"] for block in blocks)
 
@@ -88,7 +90,7 @@ def memory(form: str) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=40, help="blocks of each form at N = 128")
+    parser.add_argument("--repeats", type=int, default=100, help="blocks of each form at N = 128")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--memory", choices=FORMS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
