@@ -121,3 +121,9 @@ def test_a_finished_run_as_bias_model(finished: tuple[Run, Run], tmp_path: Path)
     other = train(config, place)
     assert other is not None and other.result["test"] == run.result["test"]
     assert len(find_runs(tmp_path)) == 2
+
+
+def test_labels_that_trained_the_bias_model_are_owned_up_to(tmp_path: Path) -> None:
+    config = resolve("biased-digits", "flac-b", 0, TINY | {"bias_model.method": "groupdro"})
+    run = train(config, Place(tmp_path, tmp_path, silent=True))
+    assert run is not None and run.result["attribute_labels"] == 1.0

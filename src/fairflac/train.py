@@ -124,7 +124,7 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
             "selection": config.train.selection,
             "test": summary(table),
             "seconds": round(state.seconds, 1),
-            "attribute_labels": method.label_share if method.uses_bias_labels else 0.0,
+            "attribute_labels": _attribute_labels(method, bias_run),
             "bias_model": None if bias_run is None else bias_run.path.name,
             "bias_model_quality": bias.quality if bias else {},
             "classes": data.task.classes,
@@ -133,6 +133,12 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
         Gallery.of(test, table).save(run.gallery)
         run.finish(result, table)
     fabric.barrier()
+
+
+def _attribute_labels(method: Method, bias_run: Run | None) -> float:
+    """The share of the training images whose attribute labels were used, by the method or to train its bias model."""
+    own = method.label_share if method.uses_bias_labels else 0.0
+    return max(own, bias_run.result.get("attribute_labels", 0.0) if bias_run else 0.0)
 
 
 class Batches:

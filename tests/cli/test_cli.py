@@ -221,7 +221,12 @@ def test_compare(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-d
         fairflac("train", "biased-digits", "vanilla", "--seed", seed, "--runs", tmp_path, "--data", tmp_path, *QUICK)
     first, second = (run.path for run in find_runs(tmp_path))
     lines = fairflac("compare", first, second).out.splitlines()
-    assert "1000 images" in lines[0] and lines[3].startswith("unbiased") and lines[6].endswith(".")
+    assert (
+        "1000 images" in lines[0]
+        and "labels: class" in lines[0]
+        and lines[3].startswith("unbiased")
+        and lines[6].endswith(".")
+    )
     numbers = json.loads(fairflac("compare", first, second, "--json").out)["others"][str(second)]
     assert set(numbers["unbiased"]) == {"first", "second", "difference", "low", "high", "p", "n"}
     refused(fairflac("compare", first), "two run directories")

@@ -35,6 +35,7 @@ def evaluate_command(
     from fairflac.errors import UserError
     from fairflac.evaluate import predictions
     from fairflac.options import parse_assignments
+    from fairflac.report.labels import labels
     from fairflac.report.measurements import as_json, as_text
     from fairflac.runs import Run
 
@@ -56,5 +57,7 @@ def evaluate_command(
         place = {"run": str(run), "dataset": on or config.dataset, "split": split.value, "n": len(table)}
         typer.echo(json_format.dumps({**place, **as_json(table)}, indent=1))
         return
-    typer.echo(f"{config.method} on {on or config.dataset}, {split} split, seed {config.seed}, {len(table)} images")
+    told = f" (labels: {labels(opened).cell})" if opened.done else ""
+    where = f"{on or config.dataset}, {split} split"
+    typer.echo(f"{config.method}{told} on {where}, seed {config.seed}, {len(table)} images")
     typer.echo(as_text(table))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from fairflac.metrics.comparison import Difference
+from fairflac.report.labels import labels
 from fairflac.report.tables import percent
 from fairflac.runs import Run
 
@@ -11,7 +12,7 @@ CLEAR = 0.05
 
 def as_text(first: Run, second: Run, numbers: Mapping[str, Difference]) -> str:
     """A line for each number, and what one may conclude."""
-    names = [_name(run) for run in (first, second)]
+    names = [f"{_name(run)} (labels: {labels(run).cell})" for run in (first, second)]
     width = max(map(len, numbers))
     head = f"{names[1]} against {names[0]}, {numbers['accuracy'].n} images"
     lines = [f"{'':{width}}  {'first':>8}  {'second':>8}  {'difference':>10}  {'95 % interval':>17}  {'p':>7}"]

@@ -4,7 +4,11 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
+
+from matplotlib.figure import Figure
+from PIL import Image
 
 from fairflac.predictions import Predictions
 from fairflac.report.figures import png, sample_grid, similarity_distributions, svg
@@ -56,8 +60,16 @@ def pictures(models: Mapping[str, Run], tables: Mapping[str, Predictions], short
 
 
 def _drawn(title: str, drawing: Drawing, as_png: bool) -> Picture:
-    kind, content = ("png", png(drawing.figure, PNG_RESOLUTION)) if as_png else ("svg+xml", svg(drawing.figure))
+    kind, content = ("png", _palette_png(drawing.figure)) if as_png else ("svg+xml", svg(drawing.figure))
     return Picture(title, data_uri(kind, content), drawing.alt, drawing.caption, wide=True)
+
+
+def _palette_png(figure: Figure) -> bytes:
+    """With 256 colours, which figures do with, at a third of the size."""
+    stream = BytesIO()
+    with Image.open(BytesIO(png(figure, PNG_RESOLUTION))) as image:
+        image.convert("RGB").quantize(256, Image.Quantize.MEDIANCUT).save(stream, "png", optimize=True)
+    return stream.getvalue()
 
 
 def data_uri(kind: str, content: bytes) -> str:
