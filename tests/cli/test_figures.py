@@ -62,8 +62,8 @@ def test_torch_is_never_imported_and_only_is_obeyed(runs: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (["RUNS/nowhere"], ["not a run directory"]),
-        (["RUNS/empty"], ["no finished run below"]),
+        (["RUNS/nowhere"], ["there is no folder"]),
+        (["RUNS/empty"], ["no finished run in it"]),
         (["RUNS/toy/vanilla/b1a5-s0"], ["nothing to draw"]),
         (["RUNS", "--only", "feature-mop"], ["unknown figure 'feature-mop'", "did you mean 'feature-map'?"]),
         (["RUNS", "--only", "pairs-per-batch"], ["no figure could be drawn"]),

@@ -2,12 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from fairflac.runs import Run
 
 LONGEST = 60  # letters of a dataset and its options in the name of a file
 
@@ -23,11 +20,12 @@ def figures(
     from fairflac.report.figures import NothingToDraw, png, svg
     from fairflac.report.figures.catalogue import NAMES, drawings
     from fairflac.report.models import by_data
+    from fairflac.runs import finished_runs
 
     for name in only:
         if name not in NAMES:
             unknown("figure", name, NAMES)
-    opened = [run for path in runs for run in _open(path)]
+    opened = finished_runs(runs)
     parts = by_data(opened)
     if not parts:
         raise UserError("there is nothing to draw: none of these runs is a model of the classes")
@@ -48,18 +46,6 @@ def figures(
             written += 1
     if not written:
         raise UserError("no figure could be drawn from these runs; the lines above say why")
-
-
-def _open(path: Path) -> "list[Run]":
-    """A run directory, or all finished runs below a folder."""
-    from fairflac.errors import UserError
-    from fairflac.runs import Run, find_runs
-
-    if (path / "config.toml").is_file() or not path.is_dir():
-        return [Run.open(path)]
-    if found := find_runs(path):
-        return found
-    raise UserError(f"'{path}' is not a run directory, and there is no finished run below it")
 
 
 def _endings(data: list[str]) -> list[str]:
