@@ -37,24 +37,20 @@ def listed_flac(bias: Floats, features: Floats, y: Indices, settings: Settings) 
     pairs = _list_pairs(batch)
     if pairs is None:
         return None
-    i, j = pairs
-    ends = pairs.ravel()
-
-    def row_sums(of_ends: Floats) -> Floats:
-        """(2, U) what each pair brings to its two rows → (2, U) what these have in all."""
-        return np.bincount(ends, of_ends.ravel(), batch.n)[pairs]
-
+    ends, n = pairs.ravel(), batch.n
     apart = _Differences(batch.h, pairs)
-    a = np.maximum(1 - batch.similarity.of(_Differences(batch.b, pairs).squared()), TINY)
     k, log_slope = batch.similarity.with_log_slope(apart.squared())
-    k = np.maximum(k, TINY)
-    p = a / (row_sums(np.array((a, a))) + ROW_EPS)
-    q = k / (row_sums(np.array((k, k))) + ROW_EPS)
+    a = 1 - batch.similarity.of(_Differences(batch.b, pairs).squared())
+    a_and_k = np.maximum((a, k), TINY)[:, None]
+    # A row's sum of both: what each pair brings to its two rows, counted in two ranges of rows.
+    sums = np.bincount(np.concatenate((ends, ends + n)), a_and_k.repeat(2, 1).ravel(), 2 * n).reshape(2, n)
+    p, q = a_and_k / (sums[:, pairs] + ROW_EPS)  # (2, U) each: of pair and row
     terms, e = pointwise(p, q, settings.divergence)
-    weights = (e - q * row_sums(e)).sum(0) * (2 * log_slope)
-    same_class = pairs[:, y[i] == y[j]]
-    partners, same = (np.bincount(x, minlength=batch.n) for x in (ends, same_class.ravel()))
-    mixed, single = np.count_nonzero(same * (partners - same)), np.count_nonzero(partners == 1)
+    weights = (e - q * np.bincount(ends, e.ravel(), n)[pairs]).sum(0) * (2 * log_slope)
+    class_i, class_j = y[pairs]
+    kinds = np.bincount((pairs + n * (class_i == class_j)).ravel(), minlength=2 * n)
+    different, same = kinds[:n], kinds[n:]  # (N,) partners of another and of the same class
+    mixed, single = np.count_nonzero(different * same), np.count_nonzero(different + same == 1)
     return batch.result(terms.sum(), apart.gradient(weights), pairs.size, mixed, single)
 
 
@@ -110,8 +106,10 @@ class _Differences:
         i, j = self.pairs
         if len(gradient) * len(i) <= SMALL and self._kept is not None and len(i) <= CHUNK:
             ends: Floats = np.zeros((len(gradient), len(i)), gradient.dtype)
-            ends[i, np.arange(len(i))] = weights
-            ends[j, np.arange(len(i))] = -weights
+            each = np.arange(len(i))
+            ends[i, each] = weights
+            ends[j, each] = -weights
+            # Not numpy's product: its threads would fight torch's. With `out` autocast leaves it alone.
             mm(from_numpy(ends), from_numpy(self._kept), out=from_numpy(gradient))
             return gradient
         for part, difference in self:
