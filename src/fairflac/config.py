@@ -76,6 +76,11 @@ class RunConfig(BaseModel):
         content = {"format": FORMAT, **self.model_dump(mode="json", exclude={"seed"})}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
 
+    @property
+    def folder(self) -> str:
+        """Where the run lies below the folder of all runs."""
+        return f"{self.dataset}/{self.method}/{self.run_id}-s{self.seed}"
+
     def stage_one(self) -> "RunConfig | None":
         """The run that provides the bias model."""
         if self.bias_model is None or self.bias_model.seed is not None:

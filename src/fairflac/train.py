@@ -40,7 +40,7 @@ class Place:
     silent: bool = False
 
     def run(self, config: RunConfig) -> Run:
-        return Run(self.runs / config.dataset / config.method / f"{config.run_id}-s{config.seed}")
+        return Run(self.runs / config.folder)
 
 
 def adopt(path: Path, place: Place) -> None:
