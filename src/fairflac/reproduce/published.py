@@ -1,0 +1,100 @@
+"""What the paper printed: the tables of `published.toml`, by number or by speaking name."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple
+
+from fairflac.errors import unknown
+
+Settings = Mapping[str, Any]
+
+
+class Value(NamedTuple):
+    """A printed number, in the unit of its table."""
+
+    mean: float
+    std: float | None = None  # over seeds, where it is printed
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is measured in a column, and under which settings."""
+
+    name: str
+    metric: str | None = None  # ours; None: a column of ticks
+    better: Literal["higher", "lower"] = "higher"
+    test_on: str | None = None  # another test set than the dataset's own
+    settings: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table. Its name need not be unique: FLAC stands there once for each task loss."""
+
+    name: str
+    group: str | None = None  # the heading that the line stands under
+    task: str | None = None  # L_task as printed: CE, Con. or Con.*
+    method: str | None = None  # ours
+    no_method: str | None = None  # why there is none
+    dataset: str | None = None  # ours
+    settings: Settings = field(default_factory=dict)
+    ticks: Mapping[str, bool] = field(default_factory=dict)
+    cells: Mapping[str, Value] = field(default_factory=dict)  # by column; a dash is absent
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """One table of the paper."""
+
+    name: str  # table2
+    alias: str  # biased-mnist
+    label: str  # in the source of the paper
+    title: str
+    unit: Literal["%", "share", "tick"]
+    about: str  # what the numbers mean
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    settings: Settings = field(default_factory=dict)
+
+    def changes(self, row: Row, column: Column) -> dict[str, Any]:
+        """What the run behind a cell changes in the recipe of its dataset and method."""
+        return {**self.settings, **row.settings, **column.settings}
+
+
+def published(name: str) -> PublishedTable:
+    """A table by number (`table2`) or alias (`biased-mnist`)."""
+    tables = _load()
+    by_alias = {table.alias: table for table in tables.values()}
+    return tables.get(name) or by_alias.get(name) or unknown("table", name, [*tables, *by_alias])
+
+
+def published_names() -> list[str]:
+    """The tables in the order of the paper, `table1` first."""
+    return list(_load())
+
+
+@cache
+def _load() -> dict[str, PublishedTable]:
+    tables = tomllib.loads(files(__package__).joinpath("published.toml").read_text(encoding="utf-8"))
+    return {name: _table(name, **entry) for name, entry in tables.items()}
+
+
+def _table(name: str, columns: list[Any], rows: list[Any], dataset: str | None = None, **rest: Any) -> PublishedTable:
+    return PublishedTable(
+        name,
+        columns=tuple(Column(**column) for column in columns),
+        rows=tuple(_row(**{"dataset": dataset, **row}) for row in rows),
+        **rest,
+    )
+
+
+def _row(cells: Mapping[str, Any] | None = None, **rest: Any) -> Row:
+    return Row(cells={column: _value(cell) for column, cell in (cells or {}).items()}, **rest)
+
+
+def _value(cell: float | list[float]) -> Value:
+    return Value(*cell) if isinstance(cell, list) else Value(cell)
