@@ -167,6 +167,12 @@ def test_every_cell_belongs_to_a_run_that_can_be_made_and_no_two_are_the_same(ta
     assert len(measured) == len(cells)
 
 
+@pytest.mark.parametrize("dataset", ["biased-mnist", "biased-digits"])
+def test_flac_with_and_without_jitter_has_one_colour_model(dataset: str):
+    con = published("table8").columns[1].settings
+    assert resolve(dataset, "flac", 0, dict(con)).bias_model == resolve(dataset, "flac", 0).bias_model
+
+
 def test_names_and_aliases():
     assert published("table2") is published("biased-mnist")
     assert [table.alias for table in TABLES] == [
