@@ -1,13 +1,10 @@
 """The training loop: epochs, steps, checkpoints, and stopping without losing anything."""
 
 import math
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from types import FrameType
 from typing import Any
 
 import torch
@@ -30,6 +27,7 @@ from fairflac.optimise import Optimisation
 from fairflac.progress import meter
 from fairflac.runs import Run
 from fairflac.selection import RULES
+from fairflac.stopping import stop_requests
 from fairflac.types import Batch
 
 CHECKPOINT_SECONDS = 300.0  # between two checkpoints inside an epoch
@@ -89,7 +87,7 @@ class Training:
         epochs, per_epoch = self.config.train.epochs, len(self._batches(0))
         state, done = self.state, self.state.epoch * per_epoch + self.state.step
         silent = silent or not self.fabric.is_global_zero
-        with _stop_requests() as stop, meter(label, epochs * per_epoch, done=done, silent=silent) as bar:
+        with stop_requests() as stop, meter(label, epochs * per_epoch, done=done, silent=silent) as bar:
             self.clock = self.saved = time.monotonic()
             self.method.train()
             for words in filter(None, (self.notice, opening)):
@@ -226,24 +224,3 @@ class Training:
                 )
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise UserError(f"'{self.run.last}' does not belong to this run: delete it to start anew") from error
-
-
-@contextmanager
-def _stop_requests() -> Iterator[threading.Event]:
-    """Ctrl-C or SIGTERM sets the event; a second Ctrl-C interrupts at once."""
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-
-    def request(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    before = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
