@@ -58,9 +58,11 @@ with Run(Path({str(tmp_path)!r})).locked():
 """
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None and other.stdout.readline() == "locked\n"
+        assert Run(tmp_path).in_use
         with pytest.raises(RunInUse, match=f"process {other.pid}"), Run(tmp_path).locked():
             pass
         other.kill()
+    assert not Run(tmp_path).in_use
     with Run(tmp_path).locked():  # a killed process leaves no lock behind
         assert json.loads((tmp_path / "owner.json").read_text())["pid"] != other.pid
 

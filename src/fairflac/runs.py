@@ -69,6 +69,11 @@ class Run:
         return self.path / "report.html"
 
     @property
+    def owner(self) -> Path:
+        """Says who holds the lock, or who held it and was killed."""
+        return self.path / "owner.json"
+
+    @property
     def config(self) -> dict[str, Any]:
         return _parsed(self.path / "config.toml", tomllib.loads, self._read("config.toml"))
 
@@ -126,18 +131,28 @@ class Run:
     def locked(self) -> Iterator[None]:
         """Hold this run for one process. The system frees the lock of a process that dies."""
         self.path.mkdir(parents=True, exist_ok=True)
-        owner = self.path / "owner.json"
         lock = FileLock(self.path / "lock", timeout=0)
         try:
             lock.acquire()
         except Timeout:
-            raise RunInUse(f"{self.path} is in use by {_describe(owner)}: wait for it, or stop it") from None
+            raise RunInUse(f"{self.path} is in use by {_describe(self.owner)}: wait for it, or stop it") from None
         try:
-            write_text(owner, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
+            write_text(self.owner, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
             yield
         finally:
-            owner.unlink(missing_ok=True)
+            self.owner.unlink(missing_ok=True)
             lock.release()
+
+    @property
+    def in_use(self) -> bool:
+        """Does a process hold this run?"""
+        if not (self.path / "lock").exists():
+            return False
+        try:
+            with FileLock(self.path / "lock", timeout=0):
+                return False
+        except Timeout:
+            return True
 
     def _read(self, name: str) -> str:
         try:
