@@ -1,0 +1,147 @@
+"""Runs made by tasks of a Ray cluster, one task for each run. Ray decides where and when, by what a run asks for.
+
+Ray's own retries are off: `carry_out` replaces lost workers, as it does for every executor.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fairflac.config import RunConfig
+from fairflac.errors import UserError
+from fairflac.reproduce.executor import Watch, carry_out
+from fairflac.reproduce.home import Files, Home, made_away
+from fairflac.reproduce.jobs import Job
+from fairflac.reproduce.worker import Outcome, make
+from fairflac.train import Place
+
+if TYPE_CHECKING:
+    from ray import ObjectRef
+    from ray.actor import ActorHandle
+
+
+class RayExecutor:
+    """Tasks on the cluster at `address`, or on one that is started on this machine and ends with the work.
+
+    shared: all machines see the folder of runs at the same path; otherwise run directories travel to the workers and
+    back. The data must lie at the same path everywhere.
+    """
+
+    def __init__(self, address: str | None, cpus: float, gpus: float, retries: int, shared: bool) -> None:
+        self.address, self.cpus, self.gpus, self.retries, self.shared = address, cpus, gpus, retries, shared
+
+    def run(self, jobs: Sequence[Job], place: Place, watch: Watch) -> dict[str, str]:
+        place = replace(place, runs=place.runs.resolve(), data=place.data.resolve())
+        with _connected(self.address):
+            self._check_room()
+            crew = _Crew(self, None if self.shared else _home(place))
+            return carry_out(jobs, place, watch, crew, retries=self.retries)
+
+    def _check_room(self) -> None:
+        """A task that fits nowhere would wait for ever."""
+        import ray
+
+        machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        if not any(has.get("CPU", 0) >= self.cpus and has.get("GPU", 0) >= self.gpus for has in machines):
+            raise UserError(
+                f"no machine of the Ray cluster has {self.cpus:g} CPUs and {self.gpus:g} GPUs for a run: "
+                "ask for less with --cpus-per-run and --gpus-per-run, or start more machines"
+            )
+
+
+@contextmanager
+def _connected(address: str | None) -> Iterator[None]:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise UserError('the executor ray needs Ray: pip install "fairflac[ray]"') from None
+    own = {"_node_ip_address": "127.0.0.1", "include_dashboard": False} if address is None else {}
+    try:
+        ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **own)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        if address is None:
+            raise
+        raise UserError(f"no Ray cluster answers at '{address}': {error}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _home(place: Place) -> "ActorHandle[Home]":
+    """On the machine of the driver, whose folder of runs it keeps."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    home: ActorHandle[Home] = ray.remote(num_cpus=0, scheduling_strategy=here)(Home).remote(place.runs)
+    return home
+
+
+def _work(config: RunConfig, place: Place, home: "ActorHandle[Home] | None") -> Outcome:
+    """The task."""
+    if home is None:
+        return make(config, place)
+    import ray
+
+    def ask(method: str, *arguments: object) -> Files:
+        answer: Files = ray.get(getattr(home, method).remote(*arguments))
+        return answer
+
+    return made_away(config, place, ask)
+
+
+class _Crew:
+    """Starts a task for every run that is ready; Ray lets them wait until there is room."""
+
+    room = sys.maxsize
+
+    def __init__(self, executor: RayExecutor, home: "ActorHandle[Home] | None") -> None:
+        import ray
+
+        self.home = home
+        self.task: Any = ray.remote(num_cpus=executor.cpus, num_gpus=executor.gpus, max_retries=0)(_work)
+
+    def start(self, job: Job, place: Place) -> "_Task":
+        return _Task(self.task.remote(job.config, place, self.home), job, place, self.home)
+
+
+class _Task:
+    """A worker somewhere in the cluster."""
+
+    def __init__(self, answer: "ObjectRef[Outcome]", job: Job, place: Place, home: "ActorHandle[Home] | None") -> None:
+        self.answer, self.key, self.run, self.home = answer, job.key, place.run(job.config), home
+
+    def at_work(self) -> bool:
+        return self.run.owner.exists()
+
+    def outcome(self) -> Outcome | None:
+        import ray
+        from ray.exceptions import RayError, TaskCancelledError
+
+        if not ray.wait([self.answer], timeout=0)[0]:
+            return None
+        try:
+            outcome: Outcome = ray.get(self.answer)
+        except TaskCancelledError:
+            return Outcome("stopped")
+        except RayError as error:
+            if self.home is not None:
+                ray.get(self.home.close.remote(self.key))  # which the worker could not do any more
+            return Outcome("lost", f"its worker was lost: {type(error).__name__}")
+        if outcome.end == "done" and not self._arrived():
+            return Outcome("failed", f"a worker finished it, but '{self.run.path}' is not here: use --no-shared-folder")
+        return outcome
+
+    def _arrived(self) -> bool:
+        """Is the finished run here? Answered by a listing, which is fresh also over NFS."""
+        return any(path.name == "done" for path in self.run.path.glob("*"))
+
+    def stop(self) -> None:
+        import ray
+
+        ray.cancel(self.answer)  # reaches a worker as Ctrl-C would

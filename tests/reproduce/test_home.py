@@ -1,0 +1,53 @@
+"""Run directories that travel: made in a folder of the worker, whole at home."""
+
+from pathlib import Path
+
+from fairflac.reproduce.home import Home, made_away, news
+from fairflac.reproduce.worker import make
+from fairflac.train import Place
+from small_runs import config
+
+
+def test_a_run_and_its_bias_model(tmp_path: Path):
+    """The bias model was made at home; away it is there, and not made again."""
+    made, place, home = config("flac"), Place(tmp_path, tmp_path), Home(tmp_path)
+    bias_model = made.stage_one()
+    assert make(bias_model, place).end == "done"
+    asked: list[tuple[object, ...]] = []
+
+    def ask(*words: object):
+        asked.append(words[:2])
+        return getattr(home, str(words[0]))(*words[1:])
+
+    assert made_away(made, place, ask).end == "done"
+    run = place.run(made)
+    assert run.done and run.result["bias_model"] == place.run(bias_model).path.name and len(run.history) == 1
+    assert not run.in_use and ("keep", bias_model.folder) not in asked
+    assert sorted(path.name for path in run.path.iterdir() if path.is_file()) == sorted(
+        {*news(run.path, {}), "lock"}
+    )  # nothing half-written
+
+
+def test_reasons_name_the_folder_at_home(tmp_path: Path):
+    crashing = config().model_copy(update={"net_options": {"depth": 3}})
+    home = Home(tmp_path)
+    outcome = made_away(crashing, Place(tmp_path, tmp_path), lambda method, *rest: getattr(home, method)(*rest))
+    log = tmp_path / crashing.folder / "worker.log"
+    assert str(log) in outcome.reason and "TypeError" in log.read_text()
+
+
+def test_in_use_at_home(tmp_path: Path):
+    home, place = Home(tmp_path), Place(tmp_path, tmp_path)
+    with place.run(config()).locked():
+        outcome = made_away(config(), place, lambda method, *rest: getattr(home, method)(*rest))
+    assert outcome.end == "in use" and "in use by process" in outcome.reason
+
+
+def test_only_what_is_new_and_the_marker_last(tmp_path: Path):
+    for name in ("done", "last.pt", "best.pt", "result.json", "lock", "owner.json", ".last.pt.x"):
+        (tmp_path / name).write_text("1")
+    seen: dict[str, tuple[int, int]] = {}
+    assert list(news(tmp_path, seen)) == ["best.pt", "last.pt", "result.json", "done"]
+    (tmp_path / "last.pt").write_text("22")
+    assert news(tmp_path, seen) == {"last.pt": b"22"}
+    assert news(tmp_path, seen) == {}
