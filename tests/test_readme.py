@@ -41,6 +41,8 @@ def test_commands_run(
             words = [word.replace("biased-mnist", "biased-digits") for word in words] + TINY + ["--no-report"]
         if words[1:3] == ["data", "get"]:
             words += ["--from", str(mnist_folder)]
+        if words[1] == "reproduce":  # the table of the runs that are there
+            words += ["--from", "runs"]
         if words[1] in ("evaluate", "compare"):  # RUN stands for the name of a run
             words[2:] = [str(next(tmp_path.glob(word.replace("RUN", "*-s*")))) for word in words[2:]]
         monkeypatch.setattr(sys, "argv", words)

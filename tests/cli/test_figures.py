@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fairflac.cli import main
-from fairflac.cli.figures import _endings
 from fairflac.report.figures.catalogue import NAMES
+from fairflac.report.figures.saving import _endings
 from report.hand_made import photos, table, write_run
 
 

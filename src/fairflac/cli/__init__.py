@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from fairflac import __version__
-from fairflac.cli import compare, data, demo, doctor, evaluate, figures, report, train
+from fairflac.cli import compare, data, demo, doctor, evaluate, figures, report, reproduce, train
 from fairflac.cli import list as list_command
 from fairflac.errors import Stopped, UserError, describe_os_error
 
@@ -27,6 +27,7 @@ app.command("evaluate")(evaluate.evaluate_command)
 app.command("compare")(compare.compare_command)
 app.command("figures")(figures.figures)
 app.command("report")(report.report_command)
+app.command("reproduce")(reproduce.reproduce)
 app.command("doctor")(doctor.doctor)
 
 

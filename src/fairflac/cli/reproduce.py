@@ -1,0 +1,174 @@
+"""`fairflac reproduce TABLE|FIGURE`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairflac.cli.options import Data, Json, Runs
+
+if TYPE_CHECKING:
+    from fairflac.config import RunConfig
+    from fairflac.reproduce.executor import Executor
+    from fairflac.train import Place
+
+
+class ScaleName(StrEnum):
+    cpu = "cpu"
+    paper = "paper"
+
+
+class ExecutorName(StrEnum):
+    local = "local"
+    ray = "ray"
+
+
+def reproduce(
+    data: Data,
+    name: Annotated[str | None, typer.Argument(help="table1 to table12 or its alias, figure1, 3, 4 or 5.")] = None,
+    show: Annotated[bool, typer.Option("--list", help="What there is, what it needs and how long it takes.")] = False,
+    scale: Annotated[ScaleName, typer.Option(help="The paper's protocol, or one for two cores.")] = ScaleName.cpu,
+    only: Annotated[str, typer.Option(metavar="METHOD,…", help="Rows of these methods.")] = "",
+    q: Annotated[str, typer.Option(metavar="Q,…", help="Columns of these correlations.")] = "",
+    seeds: Annotated[int | None, typer.Option(min=1, help="Instead of those of the scale.")] = None,
+    runs: Runs = Path("runs"),
+    rebuild: Annotated[Path | None, typer.Option("--from", help="Train nothing; read the runs in this folder.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for what comes out.")] = Path("results"),
+    executor: Annotated[ExecutorName, typer.Option(help="Who trains.")] = ExecutorName.local,
+    workers: Annotated[int | None, typer.Option(min=1, help="local: trainings at a time.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="local: threads of each.")] = None,
+    address: Annotated[str | None, typer.Option(help="ray: of a cluster; without it one on this machine.")] = None,
+    cpus: Annotated[float, typer.Option("--cpus-per-run", min=0, help="ray: cores that a training takes.")] = 1,
+    gpus: Annotated[float, typer.Option("--gpus-per-run", min=0, help="ray: GPUs that a training takes.")] = 0,
+    retries: Annotated[int, typer.Option(min=0, help="ray: how often a lost training is tried again.")] = 3,
+    shared: Annotated[
+        bool, typer.Option("--shared-folder/--no-shared-folder", help="ray: do all machines see the folder of runs?")
+    ] = True,
+    json: Json = False,
+) -> None:
+    """Make a table or figure of the paper: train what is missing, then write it beside the published values.
+
+    Runs that are done are not trained again; stopped at any moment, the same command goes on. At the scale cpu numbers
+    are no reproduction, say so, and are never set against the paper's.
+    """
+    from fairflac.errors import UserError
+    from fairflac.train import Place
+
+    if show:
+        return _list(scale, json)
+    if name is None:
+        raise UserError("say what to reproduce, for example table2; fairflac reproduce --list shows what there is")
+    chosen: Executor | None = None
+    if rebuild is None:
+        chosen = _executor(executor, workers, threads, address, (cpus, gpus), retries, shared)
+    place = Place(rebuild or runs, data)
+    if name in ("table1", "applicability"):
+        return _applicability(output)
+    if name.startswith("figure"):
+        if only or q or seeds:
+            raise UserError("--only, --q and --seeds are for tables: a figure shows the runs that it shows")
+        return _figure(name, scale, place, chosen, output)
+    _table(name, scale, _words(only), _numbers(q), seeds, place, chosen, output, json)
+
+
+def _executor(
+    kind: ExecutorName,
+    workers: int | None,
+    threads: int | None,
+    address: str | None,
+    resources: tuple[float, float],
+    retries: int,
+    shared: bool,
+) -> "Executor":
+    if kind is ExecutorName.local:
+        from fairflac.reproduce.local import LocalExecutor
+
+        return LocalExecutor(workers, threads)
+    from fairflac.reproduce.ray_executor import RayExecutor
+
+    return RayExecutor(address, *resources, retries, shared)
+
+
+def _list(scale: ScaleName, json: bool) -> None:
+    from fairflac.reproduce.contents import as_json, as_text, contents
+
+    listed = contents(scale.value)
+    typer.echo(as_json(listed) if json else as_text(listed, scale.value))
+
+
+def _applicability(output: Path) -> None:
+    from fairflac.files import write_text
+    from fairflac.reproduce.applicability import applicability_page
+
+    page = applicability_page()
+    typer.echo(page)
+    write_text(output / "table1.md", page)
+
+
+def _figure(name: str, scale: ScaleName, place: "Place", executor: "Executor | None", output: Path) -> None:
+    from fairflac.errors import UserError, unknown
+    from fairflac.report.figures.saving import save_figures
+    from fairflac.reproduce.figures import FIGURES, figure_configs
+
+    if name not in FIGURES:
+        unknown("figure", name, FIGURES)
+    configs = figure_configs(name, scale.value)
+    failures = _make(name, configs, place, executor)
+    done = [run for config in configs if (run := place.run(config)).done]
+    if not done:
+        raise UserError(f"no run of {name} is there: {next(iter(failures.values()), f'none in {place.runs}')}")
+    for line in save_figures(done, output / f"{name}-{scale}", [FIGURES[name].drawing]):
+        typer.echo(line)
+
+
+def _table(
+    name: str,
+    scale: ScaleName,
+    only: list[str],
+    q: list[float],
+    seeds: int | None,
+    place: "Place",
+    executor: "Executor | None",
+    output: Path,
+    json: bool,
+) -> None:
+    from fairflac.files import write_text
+    from fairflac.reproduce.fill import fill
+    from fairflac.reproduce.formats import FORMATS
+    from fairflac.reproduce.grid import plan
+    from fairflac.reproduce.published import published
+
+    grid = plan(published(name), scale.value, only=only, q=q, seeds=seeds)
+    failures = _make(grid.table.name, grid.configs(), place, executor)
+    if executor is not None:
+        from fairflac.reproduce.make import measure_elsewhere
+
+        failures |= measure_elsewhere(grid, place)
+    filled = fill(grid, place.runs, failures)
+    stem = f"{grid.table.name}-{scale}"
+    for ending, write in FORMATS.items():
+        write_text(output / f"{stem}.{ending}", write(filled))
+    typer.echo(FORMATS["json" if json else "md"](filled))
+    typer.echo(f"written: {output / stem}.{{{','.join(FORMATS)}}}", err=True)
+
+
+def _make(label: str, configs: "list[RunConfig]", place: "Place", executor: "Executor | None") -> dict[str, str]:
+    if executor is None:
+        return {}
+    from fairflac.reproduce.make import make
+
+    return make(label, configs, place, executor)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _numbers(text: str) -> list[float]:
+    from fairflac.errors import UserError
+
+    try:
+        return [float(word) for word in _words(text)]
+    except ValueError:
+        raise UserError(f"--q {text} is not valid: give numbers, for example --q 0.99,0.999") from None

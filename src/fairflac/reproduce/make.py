@@ -1,0 +1,52 @@
+"""Make the runs of a grid, those that are not there yet."""
+
+import json
+from collections.abc import Sequence
+
+from fairflac.build import load_config, load_method, load_other
+from fairflac.config import RunConfig
+from fairflac.engine import make_fabric
+from fairflac.errors import UserError
+from fairflac.evaluate import predictions
+from fairflac.files import write_text
+from fairflac.metrics import summary
+from fairflac.reproduce.executor import Executor
+from fairflac.reproduce.fill import elsewhere
+from fairflac.reproduce.grid import Grid
+from fairflac.reproduce.jobs import jobs_for
+from fairflac.reproduce.overall import overall
+from fairflac.runs import Run
+from fairflac.train import Place
+
+
+def make(label: str, configs: Sequence[RunConfig], place: Place, executor: Executor) -> dict[str, str]:
+    """Train what is not trained; the reasons for what failed, by run folder."""
+    jobs = [job for job in jobs_for(configs) if not place.run(job.config).done]
+    if not jobs:
+        return {}
+    with overall(label, jobs, silent=place.silent) as watch:
+        return executor.run(jobs, place, watch)
+
+
+def measure_elsewhere(grid: Grid, place: Place) -> dict[str, str]:
+    """Measure the models of columns that have another test set, which stays in their run directories."""
+    failures: dict[str, str] = {}
+    for slot in (slot for cells in grid.rows.values() for slot in cells if slot.test_on):
+        for config in slot.configs:
+            run = place.run(config)
+            assert slot.test_on is not None
+            if run.done and not elsewhere(run, slot.test_on).exists():
+                try:
+                    _measure(run, slot.test_on, place)
+                except UserError as error:
+                    failures[config.folder] = str(error)
+    return failures
+
+
+def _measure(run: Run, dataset: str, place: Place) -> None:
+    config, method = load_config(run), load_method(run)
+    data = load_other(dataset, {}, method.spec, config.seed or 0, place.data, "test")
+    assert data is not None
+    fabric = make_fabric(config.train.precision)
+    numbers = summary(predictions(method.to(fabric.device), data, fabric))
+    write_text(elsewhere(run, dataset), json.dumps(numbers, indent=1))
