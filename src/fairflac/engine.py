@@ -16,7 +16,7 @@ from fairflac.collapse import collapse_advice
 from fairflac.config import RunConfig
 from fairflac.data.base import BiasedDataset
 from fairflac.data.sampling import epoch_batches
-from fairflac.errors import Stopped, UserError
+from fairflac.errors import Diverged, Stopped, UserError
 from fairflac.evaluate import predictions
 from fairflac.hardware import best_device, choose_precision
 from fairflac.history import HistoryLog
@@ -157,7 +157,7 @@ class Training:
         means = {name: float(gather((total / state.step)[None]).mean()) for name, total in state.sums.items()}
         for name, value in means.items():
             if not math.isfinite(value):
-                raise UserError(
+                raise Diverged(
                     f"{self.run.path}: {name} became {value} in epoch {state.epoch + 1}: "
                     "lower lr or alpha, or set clip_norm; the checkpoint from before is kept"
                 )

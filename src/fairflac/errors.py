@@ -17,6 +17,10 @@ class RunInUse(UserError):
     """Another process holds the lock of this run directory."""
 
 
+class Diverged(UserError):
+    """A value of the training is no longer finite."""
+
+
 class Stopped(Exception):
     """Training was asked to stop (Ctrl-C, SIGTERM) and has saved its state."""
 

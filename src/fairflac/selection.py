@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from fairflac.metrics import accuracy, summary
 from fairflac.predictions import Predictions
 
@@ -11,9 +13,15 @@ def _unbiased(table: Predictions) -> float:
     return min(values) if values else accuracy(table)
 
 
+def _worst_class(table: Predictions) -> float:
+    right = table.prediction == table.y
+    return float(min(np.mean(right[table.y == label]) for label in np.unique(table.y)))
+
+
 # Score of a validation table, higher is better; None keeps the last epoch.
 RULES: dict[str, Callable[[Predictions], float] | None] = {
     "last": None,
     "accuracy": accuracy,
+    "worst-class": _worst_class,
     "oracle-unbiased": _unbiased,
 }
