@@ -14,7 +14,7 @@ def command(config: dict[str, Any]) -> str:
     """Every setting is spelt out, so that it does not depend on the recipes of a later version."""
     words = ["fairflac", "train", config["dataset"], config["method"], "--seed", str(config["seed"])]
     for key, value in _settings(config):
-        words += ["--set", f"{key}={_written(value)}"]
+        words += ["--set", f"{key}={written(value)}"]
     return shlex.join(words)
 
 
@@ -43,6 +43,6 @@ def _options(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             seen.add(key)
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
     """As TOML; a plain word needs no quotes."""
     return value if isinstance(value, str) and WORD.fullmatch(value) else json.dumps(value, ensure_ascii=False)

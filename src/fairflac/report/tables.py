@@ -92,9 +92,12 @@ NUMBERS = [
 
 
 def as_text(table: Sequence[Row]) -> str:
-    """Columns as wide as they need to be: the method to the left, everything else to the right."""
     shown = columns(table)
-    lines = [[column.title for column in shown], *([column.cell(row) for column in shown] for row in table)]
+    return aligned([[column.title for column in shown], *([column.cell(row) for column in shown] for row in table)])
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as they need to be: the first to the left, everything else to the right."""
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([first.ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(rest, widths[1:], strict=True))])
