@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from fairflac import __version__
-from fairflac.cli import compare, data, demo, doctor, evaluate, figures, report, reproduce, train
+from fairflac.cli import compare, data, demo, doctor, evaluate, figures, report, reproduce, train, tune
 from fairflac.cli import list as list_command
 from fairflac.errors import Stopped, UserError, describe_os_error
 
@@ -23,6 +23,7 @@ app.command("demo")(demo.demo)
 app.command("list")(list_command.list_names)
 app.add_typer(data.app, name="data")
 app.command("train")(train.train_command)
+app.command("tune")(tune.tune_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.command("compare")(compare.compare_command)
 app.command("figures")(figures.figures)

@@ -1,0 +1,59 @@
+"""`fairflac tune DATASET METHOD`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairflac.cli.options import Data, Json, Runs, Seed, Set, data_root
+
+RUNS = Path("runs")
+RULE_HELP = (
+    "How validation predictions are judged. guessed-groups: mean accuracy over groups of class and guess of a bias "
+    "model (gce). worst-class: of the worst class. accuracy: favours the biased model where validation data are "
+    "biased. oracle-unbiased: with attribute labels."
+)
+
+
+def tune_command(
+    dataset: Annotated[str, typer.Argument(help="For example biased-digits; see fairflac list datasets.")],
+    method: Annotated[str, typer.Argument(help="For example flac; see fairflac list methods.")],
+    data: Data,
+    runs: Runs = RUNS,
+    seed: Seed = 0,
+    trials: Annotated[int, typer.Option("--trials", min=1, help="How many settings to try, all in all.")] = 20,
+    searches: Annotated[
+        list[str],
+        typer.Option("--search", metavar="KEY=LOW:HIGH|KEY=A,B,C", help="A setting to search; may be repeated."),
+    ] = [],  # noqa: B006 (typer copies it)
+    changes: Set = [],  # noqa: B006
+    rule: Annotated[str, typer.Option("--rule", metavar="NAME", help=RULE_HELP)] = "guessed-groups",
+    json: Json = False,
+) -> None:
+    """Search hyper-parameters of METHOD on DATASET, judged on validation data without attribute labels.
+
+    Without --search: the first weight of the method (alpha of flac and flac-b), from a tenth of the recipe's value to
+    ten times that value. A range is on a log scale if its ends are positive and a factor of ten apart, and of whole
+    numbers if both ends are written as such (1:64, not 1.0:64).
+
+    Every trial is an ordinary run. Stopped or killed, the same command goes on where it was; with more --trials it adds
+    some. The test split is looked at once, for the run that was chosen.
+    """
+    from fairflac.options import parse_assignments
+    from fairflac.report.tuning import as_json, as_text, train_command
+    from fairflac.train import Place, adopt
+    from fairflac.tune.plan import make_plan
+    from fairflac.tune.sampler import load_optuna
+    from fairflac.tune.space import parse_searches
+    from fairflac.tune.study import tune
+
+    load_optuna()  # what is missing is said before anything else
+    settings, place = parse_assignments(changes), Place(runs, data)
+    if isinstance(settings.get("bias_model"), str):
+        adopt(Path(settings["bias_model"]), place)
+    found = tune(make_plan(dataset, method, seed, settings, parse_searches(searches), rule), place, trials)
+    places = [("--runs", runs, RUNS), ("--data", data, data_root())]
+    command = train_command(
+        found, *(word for name, here, usual in places if here != usual for word in (name, str(here)))
+    )
+    typer.echo(as_json(found, command) if json else as_text(found, command))

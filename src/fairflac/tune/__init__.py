@@ -1,0 +1,1 @@
+"""Search for hyper-parameters, judged on validation data without attribute labels."""

@@ -1,0 +1,60 @@
+"""A trained run → its score on the validation split. The test split is never loaded here."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairflac.build import load_config, load_method, load_split
+from fairflac.config import RunConfig
+from fairflac.data.base import BiasedDataset
+from fairflac.engine import make_fabric
+from fairflac.errors import UserError
+from fairflac.evaluate import predictions
+from fairflac.metrics.pseudo import NAME, with_pseudo_groups
+from fairflac.predictions import Predictions
+from fairflac.runs import Run
+from fairflac.train import Place, train
+from fairflac.tune.rules import GUESSED, ORACLE, VALIDATION_RULES
+
+
+@dataclass(frozen=True)
+class Judge:
+    """One validation split and one rule for all trials."""
+
+    rule: str
+    data: BiasedDataset
+    guess: np.ndarray | None  # (N,) the class that a bias model names, for the rule that needs it
+    against: int | None  # images whose guess does not go with their class: these decide
+
+    def score(self, run: Run) -> float:
+        table = _predict(run, self.data)
+        if not self.rule.startswith(ORACLE):
+            table = _without_labels(table)
+        return VALIDATION_RULES[self.rule](replace(table, guess=self.guess))
+
+
+def make_judge(rule: str, config: RunConfig, guesser: RunConfig, place: Place) -> Judge:
+    """For runs of the data of `config`. `guesser` is trained if the rule asks for it, as a run like any other."""
+    data = load_split(config, place.data, "validation")
+    if data is None or not len(data):
+        raise UserError(f"{config.dataset} has no validation data here, and a search cannot do without")
+    if rule.startswith(ORACLE) and not data.bias:
+        raise UserError(f"--rule {rule} needs attribute labels, and {config.dataset} has none for this target")
+    if rule != GUESSED:
+        return Judge(rule, data, None, None)
+    run = train(guesser, place)
+    assert run is not None  # one process
+    table = _without_labels(_predict(run, data))
+    pseudo = with_pseudo_groups(replace(table, guess=table.prediction))
+    assert pseudo is not None
+    return Judge(rule, data, table.prediction, int(np.sum(~pseudo.aligned[NAME])))
+
+
+def _predict(run: Run, data: BiasedDataset) -> Predictions:
+    fabric = make_fabric(load_config(run).train.precision)
+    return predictions(load_method(run).to(fabric.device), data, fabric)
+
+
+def _without_labels(table: Predictions) -> Predictions:
+    """What no rule sees, no rule can use."""
+    return replace(table, bias={}, aligned={}, min_cell={}, repeats={})
