@@ -21,6 +21,10 @@ class Diverged(UserError):
     """A value of the training is no longer finite."""
 
 
+class NotFinite(Diverged, ValueError):
+    """A loss was given such values: a wrong argument to those with a training loop of their own."""
+
+
 class Stopped(Exception):
     """Training was asked to stop (Ctrl-C, SIGTERM) and has saved its state."""
 

@@ -3,6 +3,7 @@
 import math
 from typing import Literal, NamedTuple
 
+from fairflac.errors import NotFinite
 from fairflac.losses.flac.arrays import Array, namespace, to_host
 from fairflac.losses.flac.distances import Points
 from fairflac.losses.flac.kernels import Similarity
@@ -54,7 +55,10 @@ def _extremes(b: Points, h: Points, tiles: list[slice], off_diagonal: bool) -> t
     sum_b, sum_h, *values = to_host([b.squares.sum(), h.squares.sum(), *farthest, *nearest, *lift])
     for name, total in (("bias_features", sum_b), ("features", sum_h)):
         if not math.isfinite(total):
-            raise ValueError(f"{name} must be finite, and so must its squares; there is NaN, infinity or a huge value")
+            raise NotFinite(
+                f"{name} must be finite, and so must its squares; there is NaN, infinity or a huge value: lower lr, or "
+                "the weight of the loss"
+            )
     # A sample is at 0 from itself, but for the cosine of nothing but zero rows.
     itself = 2 * values.pop() if lift else 0.0
     far, near = max(values[: len(farthest)]), min(values[len(farthest) :], default=itself)
