@@ -1,4 +1,4 @@
-"""What the README shows is what happens: its commands are run (at a tiny scale) and its code is executed."""
+"""What the README and the page on tuning show is what happens: commands are run (at a tiny scale), code is executed."""
 
 import re
 import shlex
@@ -10,11 +10,25 @@ import pytest
 from fairflac.cli import main
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
+TUNING = (Path(__file__).parents[1] / "docs" / "tune.md").read_text()
 TINY = ["--set", "epochs=1", "--set", "channels=[2,2,2,2]", "--set", "kernel_size=3"]
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def blocks(language: str, page: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, flags=re.DOTALL)
+
+
+def commands(page: str) -> list[list[str]]:
+    """The words of every call of the program."""
+    lines = [line for block in blocks("bash", page) for line in block.splitlines() if line.startswith("fairflac")]
+    return [shlex.split(line) for line in lines]
+
+
+def assert_runs(words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert not end.value.code, (words, capsys.readouterr().err)
 
 
 def test_is_short() -> None:
@@ -30,25 +44,32 @@ def test_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_commands_run(
     tmp_path: Path, mnist_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = [line for block in blocks("bash") for line in block.splitlines() if line.startswith("fairflac")]
-    assert len(lines) >= 8
+    assert len(commands(README)) >= 8
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAIRFLAC_DATA", str(tmp_path / "data"))
-    for line in lines:
-        words = shlex.split(line)
+    for words in commands(README):
         if words[1] == "train":
             # Settings given twice: the later one counts. MNIST at full size would take minutes even so.
             words = [word.replace("biased-mnist", "biased-digits") for word in words] + TINY + ["--no-report"]
+        if words[1] == "tune":
+            words += [*TINY, "--trials", "1"]
         if words[1:3] == ["data", "get"]:
             words += ["--from", str(mnist_folder)]
         if words[1] == "reproduce":  # the table of the runs that are there
             words += ["--from", "runs"]
         if words[1] in ("evaluate", "compare"):  # RUN stands for the name of a run
             words[2:] = [str(next(tmp_path.glob(word.replace("RUN", "*-s*")))) for word in words[2:]]
-        monkeypatch.setattr(sys, "argv", words)
-        with pytest.raises(SystemExit) as end:
-            main()
-        assert not end.value.code, (line, capsys.readouterr().err)
+        assert_runs(words, monkeypatch, capsys)
+
+
+def test_commands_of_the_page_on_tuning_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(commands(TUNING)) == 3
+    monkeypatch.chdir(tmp_path)
+    for words in commands(TUNING):
+        assert_runs([*words, *TINY, "--trials", "1", "--data", str(tmp_path)], monkeypatch, capsys)
+    assert len(list(tmp_path.rglob("tune-*.json"))) == 3
 
 
 def test_every_make_target_it_names_exists() -> None:
