@@ -33,7 +33,8 @@ def propose(space: Space, finished: Sequence[tuple[Settings, float]], seed: int)
     tried = [settings for settings, _ in finished]
     for attempt in count():
         stream = int(np.random.SeedSequence([seed, len(finished), attempt]).generate_state(1)[0])
-        # In a small space TPE names its favourite again and again: then any other will do.
+        # In a small space TPE names its favourite again and again, and rounding makes a narrow one small: then any
+        # other settings will do, to the last digit.
         settings = _ask(space, finished, stream, blindly=attempt > 0)
         if settings not in tried:
             return settings
@@ -50,7 +51,7 @@ def _ask(space: Space, finished: Sequence[tuple[Settings, float]], seed: int, bl
         known = {key: _to_optuna(space[key], settings[key]) for key in space}
         study.add_trial(optuna.trial.create_trial(params=known, distributions=distributions, value=value))
     asked = study.ask(distributions).params
-    return {key: _from_optuna(space[key], asked[key]) for key in space}
+    return {key: _from_optuna(space[key], asked[key], exactly=blindly) for key in space}
 
 
 def _distribution(dimension: Range | Choices, kinds: ModuleType) -> Any:
@@ -64,9 +65,8 @@ def _to_optuna(dimension: Range | Choices, value: Any) -> Any:
     return dimension.values.index(value) if isinstance(dimension, Choices) else value
 
 
-def _from_optuna(dimension: Range | Choices, value: Any) -> Any:
+def _from_optuna(dimension: Range | Choices, value: Any, exactly: bool) -> Any:
     if isinstance(dimension, Choices):
         return dimension.values[value]
-    if dimension.whole:
-        return value
-    return min(max(float(f"{value:.{DIGITS}g}"), dimension.low), dimension.high)
+    rounded = float(f"{value:.{DIGITS}g}")
+    return value if exactly or dimension.whole or rounded not in dimension else rounded
