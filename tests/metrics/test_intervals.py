@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from fairflac.metrics import METRICS, count, group_table, measure, summary
 from fairflac.metrics import intervals as module
-from fairflac.metrics.intervals import intervals
+from fairflac.metrics.intervals import intervals, never_certain, share_interval
 from fairflac.predictions import Predictions
 from prediction_table import make
 
@@ -83,5 +84,40 @@ def test_groups_have_intervals_and_small_ones_are_flagged() -> None:
     for row in groups.itertuples():
         inside = (table.y == row.y) & (table.bias["tone"] == row.bias)
         right = (table.prediction == table.y)[inside]
+        if right.all() or not right.any():
+            continue  # see below
         means = [rng.choice(right, len(right)).mean() for _ in range(2000)]
         assert (row.low, row.high) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.04)
+
+
+@pytest.mark.parametrize("n", [1, 8, 100, 5000])
+@pytest.mark.parametrize("share", [0, 1])
+def test_all_right_or_all_wrong_is_not_certain(n: int, share: int) -> None:
+    exact = binomtest(n * share, n).proportion_ci(confidence_level=0.95, method="exact")
+    assert share_interval(share, n) == pytest.approx((exact.low, exact.high))
+
+
+def test_other_shares_keep_their_bootstrap() -> None:
+    assert never_certain(0.5, (0.4, 0.6), 10) == (0.4, 0.6)
+    assert share_interval(0.5, 4) == (0, 1)
+
+
+def test_accuracies_of_perfect_and_hopeless_groups_have_a_width() -> None:
+    """Right where the value goes with the class (2 and 6 images) and wrong elsewhere (4 and 8)."""
+    y, t = [0] * 6 + [1] * 14, [0] * 2 + [1] * 4 + [1] * 6 + [0] * 8
+    table = make(y, t, t)
+    numbers = measure(table)
+    alike = 4 / (1 / 2 + 1 / 6)  # images in two groups of equal size that would be as sure
+    assert numbers["aligned"][:4] == (1, pytest.approx(0.025 ** (1 / alike)), 1, 8)
+    alike = 4 / (1 / 4 + 1 / 8)
+    assert numbers["conflicting"][:4] == (0, 0, pytest.approx(1 - 0.025 ** (1 / alike)), 12)
+    hopeless = binomtest(0, 8).proportion_ci(method="exact")  # of two such groups the larger one is surer
+    assert numbers["worst_group"][:4] == (0, 0, pytest.approx(hopeless.high), 8)
+    groups = group_table(table, "tone")
+    assert (groups.high - groups.low > 0.3).all()
+
+
+def test_a_perfect_table_has_the_interval_of_all_its_images() -> None:
+    y = [0, 1] * 50
+    exact = binomtest(100, 100).proportion_ci(method="exact")
+    assert measure(make(y, y, y))["accuracy"] == (1, pytest.approx(exact.low), 1, 100)

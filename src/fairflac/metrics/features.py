@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairflac.metrics.intervals import SEED, percentiles
+from fairflac.metrics.intervals import DRAWS, DRAWS_OF_PAIRS, SEED, never_certain, percentiles
 from fairflac.metrics.measure import Measured
 from fairflac.metrics.probes import balanced, held_out_answers
 from fairflac.metrics.representation import (
@@ -16,7 +16,6 @@ from fairflac.metrics.representation import (
 from fairflac.predictions import Predictions
 
 PROBED = 5000  # samples that the probes see: more hardly change their answers
-DRAWS = 200  # of a statistic of pairs, each as costly as the first
 
 
 def measure_features(table: Predictions) -> dict[str, Measured]:
@@ -28,10 +27,10 @@ def measure_features(table: Predictions) -> dict[str, Measured]:
     """
     few, fewer = subsample(len(table), PROBED), subsample(len(table))
     features, y, kernel = table.features[few], table.y, similarities(table.features[fewer])
-    numbers = {"class_probe": _probe(features, y[few], balanced(y[few], *(b[few] for b in table.bias.values())))}
+    numbers = {"class_probe": measure_probe(features, y[few], balanced(y[few], *(b[few] for b in table.bias.values())))}
     for name, bias in table.bias.items():
         weights = balanced(y, bias)
-        numbers[f"attribute_probe:{name}"] = _probe(features, bias[few], weights[few])
+        numbers[f"attribute_probe:{name}"] = measure_probe(features, bias[few], weights[few])
         of_pairs = _pair_statistics(kernel, y[fewer], bias[fewer], weights[fewer])
         numbers |= {f"{key}:{name}": measured for key, measured in of_pairs.items()}
     return {name: measured for name, measured in numbers.items() if np.isfinite(measured.value)}
@@ -47,20 +46,22 @@ def _pair_statistics(
     }
 
 
-def _probe(features: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Measured:
-    """The interval is of the held-out samples; the probe itself stays as it was fitted."""
+def measure_probe(features: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Measured:
+    """A linear probe whose interval is of the held-out samples; the probe itself stays as it was fitted."""
     right, weights = held_out_answers(features, labels, weights)
     if not len(right):
         return Measured(np.nan, np.nan, np.nan, 0)
-    draws = np.random.default_rng(SEED).integers(0, len(right), (1000, len(right)))
-    low, high = percentiles(np.average(right[draws], axis=1, weights=weights[draws]))
-    return Measured(float(np.average(right, weights=weights)), low, high, len(right))
+    draws = np.random.default_rng(SEED).integers(0, len(right), (DRAWS, len(right)))
+    value = float(right.mean()) if right.all() or not right.any() else float(np.average(right, weights=weights))
+    drawn = percentiles(np.average(right[draws], axis=1, weights=weights[draws]))
+    alike = weights.sum() ** 2 / np.square(weights).sum()  # as many that weigh alike would be as sure
+    return Measured(value, *never_certain(value, drawn, alike), len(right))
 
 
 def _of_pairs(statistic: Callable[[np.ndarray], float], weights: np.ndarray) -> Measured:
     """A sample drawn twice is paired with itself, which moves a resample, so intervals are moved back to the value."""
     n, value = len(weights), statistic(weights)
-    times = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=DRAWS)
+    times = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=DRAWS_OF_PAIRS)
     drawn = np.array([statistic(weights * drawn) for drawn in times])
     drawn = drawn[np.isfinite(drawn)]
     low, high = percentiles(drawn - drawn.mean() + value) if len(drawn) else (np.nan, np.nan)

@@ -1,12 +1,12 @@
 """The groups of class and attribute value, one row each."""
 
+import numpy as np
 import pandas as pd
 from fairlearn.metrics import MetricFrame, count
-from scipy.stats import binom
 from sklearn.metrics import accuracy_score
 
 from fairflac.metrics.calibration import calibration_error, calibration_interval
-from fairflac.metrics.intervals import LEVEL
+from fairflac.metrics.intervals import share_interval
 from fairflac.predictions import Predictions
 
 SMALL = 30  # images, below which the accuracy of a group says little
@@ -30,11 +30,11 @@ def group_accuracy(table: Predictions, attribute: str) -> pd.DataFrame:
 def group_table(table: Predictions, attribute: str) -> pd.DataFrame:
     """The same with 95 % bootstrap intervals (`low`, `high`), calibration error, and `small` for under 30 images.
 
-    The share of right answers in a resample of n images is a binomial over n, whose quantiles are known.
+    A group that is all right or all wrong has an interval too, see `never_certain`.
     """
     groups = group_accuracy(table, attribute)
-    for name, level in (("low", (1 - LEVEL) / 2), ("high", (1 + LEVEL) / 2)):
-        groups[name] = binom.ppf(level, groups.n, groups.accuracy) / groups.n
+    ends = [share_interval(share, n) for share, n in zip(groups.accuracy.tolist(), groups.n.tolist(), strict=True)]
+    groups["low"], groups["high"] = np.array(ends).reshape(-1, 2).T
     errors = [_calibration(table, attribute, group.y, group.bias) for group in groups.itertuples()]
     for place, name in enumerate(("calibration_error", "calibration_low", "calibration_high")):
         groups[name] = [error[place] for error in errors]

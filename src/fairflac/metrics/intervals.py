@@ -1,13 +1,15 @@
-"""How sure a number is: 95 % bootstrap intervals."""
+"""How sure a number is: 95 % bootstrap intervals, and what stands in where no resample differs."""
 
 from collections.abc import Callable
 
 import numpy as np
+from scipy.stats import binom
 
 from fairflac.metrics.counts import Counts, Values
 
 LEVEL = 0.95
 DRAWS = 1000
+DRAWS_OF_PAIRS = 200  # of a statistic of pairs, each as costly as the first
 # Numbers that all resamples of one table may have: with hundreds of classes there are fewer draws, and 100 at least.
 MOST = 10**8
 # Of them at a time.
@@ -27,6 +29,29 @@ def intervals(counts: Counts, metrics: dict[str, Metric]) -> dict[str, tuple[flo
         for name, metric in metrics.items():
             values[name].append(metric(drawn))
     return {name: percentiles(np.concatenate(parts)) for name, parts in values.items()}
+
+
+def share_interval(share: float, n: int) -> tuple[float, float]:
+    """Of a share of n images. Right answers in a resample are a binomial over n, whose quantiles are known."""
+    low, high = binom.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2], n, share) / n
+    return never_certain(share, (float(low), float(high)), n)
+
+
+def never_certain(share: float, interval: tuple[float, float], n: float) -> tuple[float, float]:
+    """The same interval, or that of Clopper and Pearson (1934) where all of n images are alike.
+
+    Resamples of images that are all right, or all wrong, are all the same, and their interval has no width. It ends
+    instead at the share of wrong (right) images with which n draws would have shown none in 2.5 of 100 cases.
+    """
+    if share not in (0, 1) or n <= 0:
+        return interval
+    unseen = 1 - ((1 - LEVEL) / 2) ** (1 / n)
+    return (0.0, unseen) if share == 0 else (1 - unseen, 1.0)
+
+
+def drawn_anew(values: np.ndarray, statistic: Callable[..., np.ndarray] = np.mean) -> tuple[float, float]:
+    """The interval of a statistic of (N,) values, resampled with replacement."""
+    return percentiles(statistic(np.random.default_rng(SEED).choice(values, (DRAWS, len(values))), axis=1))
 
 
 def percentiles(values: np.ndarray) -> tuple[float, float]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from fairflac.metrics import fairness, scores
 from fairflac.metrics.counts import Counts, count, count_without_groups
-from fairflac.metrics.intervals import Metric, intervals
+from fairflac.metrics.intervals import Metric, intervals, never_certain
 from fairflac.predictions import Predictions
 
 METRICS: dict[str, Metric] = {
@@ -23,6 +23,9 @@ METRICS: dict[str, Metric] = {
     "equalised_odds_gap": fairness.equalised_odds_gap,
     "bias_amplification": fairness.bias_amplification,
 }
+
+# Shares of images, which are never quite certain; all others are differences, ratios and the like.
+ACCURACIES = ("accuracy", "unbiased", "aligned", "conflicting", "worst_group")
 
 
 class Measured(NamedTuple):
@@ -78,17 +81,23 @@ def _groupings(table: Predictions) -> dict[str, list[Counts]]:
 def _measured(counts: Counts, metrics: dict[str, Metric]) -> dict[str, Measured]:
     values = {name: float(metric(counts)) for name, metric in metrics.items()}
     known = {name: metric for name, metric in metrics.items() if np.isfinite(values[name])}
-    return {
-        name: Measured(values[name], *interval, _images(counts, name))
-        for name, interval in intervals(counts, known).items()
-    }
+    found = {}
+    for name, interval in intervals(counts, known).items():
+        sizes = counts.per_group[_groups(counts, name)]
+        if name in ACCURACIES:
+            as_sure = float(sizes.sum()) if name == "accuracy" else scores.effective_size(sizes)
+            interval = never_certain(values[name], interval, as_sure)
+        found[name] = Measured(values[name], *interval, int(sizes.sum()))
+    return found
 
 
-def _images(counts: Counts, metric: str) -> int:
-    """How many images a metric looks at."""
+def _groups(counts: Counts, metric: str) -> np.ndarray:
+    """(C, K) those that a metric looks at. Of several that are the worst, the largest is the surest."""
     n = counts.per_group
     if metric == "worst_group":
         rate = np.where(counts.counted, counts.right / np.maximum(n, 1), np.inf)
-        return int(n.flat[rate.argmin()])
+        worst: np.ndarray = np.arange(n.size).reshape(n.shape) == np.where(rate == rate.min(), n, 0).argmax()
+        return worst
     groups = {"aligned": counts.counted & counts.aligned, "conflicting": counts.counted & ~counts.aligned}
-    return int(n[groups.get(metric, counts.counted if metric == "unbiased" else np.ones_like(counts.counted))].sum())
+    looked_at: np.ndarray = groups.get(metric, counts.counted if metric == "unbiased" else n > 0)
+    return looked_at

@@ -30,6 +30,14 @@ def worst_group(counts: Counts) -> Values:
     return _of(counts, counts.counted).min(-1) if counts.counted.any() else _mean(counts, counts.counted)
 
 
+def effective_size(sizes: np.ndarray) -> float:
+    """(G,) images per group → how many, in groups of equal size, would measure the mean of the groups as precisely.
+
+    A mean of G group accuracies has the variance p(1 - p) · Σ(1 / n_g) / G², as if there were G² / Σ(1 / n_g) images.
+    """
+    return len(sizes) ** 2 / float((1 / sizes).sum())
+
+
 def _of(counts: Counts, groups: np.ndarray) -> Values:
     """(..., G) accuracies of the chosen groups."""
     return counts.right[..., groups] / counts.per_group[..., groups]

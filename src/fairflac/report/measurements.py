@@ -5,11 +5,12 @@ from typing import Any
 from fairflac.metrics import Measured, group_table, measure
 from fairflac.metrics.features import measure_features
 from fairflac.metrics.groups import SMALL
+from fairflac.metrics.measure import ACCURACIES
 from fairflac.metrics.pseudo import with_pseudo_groups
 from fairflac.predictions import Predictions
 
 # Of images; all other numbers are differences, ratios and the like.
-SHARES = {"accuracy", "unbiased", "aligned", "conflicting", "worst_group", "class_probe", "attribute_probe"}
+SHARES = {*ACCURACIES, "class_probe", "attribute_probe"}
 MISSING = "the attribute is not known, so nothing can be said about groups of class and attribute"
 PSEUDO = "with what the bias model named in place of the attribute (pseudo-groups: a hint, no evidence)"
 

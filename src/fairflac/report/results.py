@@ -1,14 +1,14 @@
 """The numbers of each run, each with the images behind it and its 95 % interval."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from fairflac.metrics import METRICS, Measured, measure
+from fairflac.metrics.measure import ACCURACIES
 from fairflac.predictions import Predictions
 from fairflac.report.tables import Row
-
-MAIN = ("accuracy", "unbiased", "aligned", "conflicting", "worst_group")
 
 MEANINGS = {  # of what is not among the main numbers
     "p_rule": (
@@ -53,16 +53,26 @@ def result(row: Row, table: Predictions) -> Result:
     return Result(row, worst_of_attributes(measure(table)))
 
 
+def mean_of_seeds(results: Sequence[Result]) -> dict[str, Measured]:
+    """Of each number and of the ends of its interval: about as wide as that of one seed, since all see one test set."""
+    found = {}
+    for name in results[0].numbers:
+        if all(name in one.numbers for one in results):
+            value, low, high, n = (fmean(part) for part in zip(*(one.numbers[name] for one in results), strict=True))
+            found[name] = Measured(value, low, high, round(n))
+    return found
+
+
 def worst_of_attributes(numbers: Mapping[str, Measured]) -> dict[str, Measured]:
     """`unbiased:colour` and `unbiased:size` → `unbiased`, that of the attribute where it is worse."""
     by_metric: dict[str, list[Measured]] = {}
     for key, number in numbers.items():
         if not math.isnan(number.value):
             by_metric.setdefault(key.partition(":")[0], []).append(number)
-    good = {*MAIN, "p_rule"}  # of all others, less is better
+    good = {*ACCURACIES, "p_rule"}  # of all others, less is better
     return {name: (min if name in good else max)(found) for name, found in by_metric.items()}
 
 
 def further_metrics() -> dict[str, tuple[str, str]]:
     """Title and meaning of every metric that is not among the main ones."""
-    return {name: MEANINGS.get(name, (name.replace("_", " "), "")) for name in METRICS if name not in MAIN}
+    return {name: MEANINGS.get(name, (name.replace("_", " "), "")) for name in METRICS if name not in ACCURACIES}
