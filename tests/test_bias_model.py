@@ -80,6 +80,22 @@ def test_the_quality_gate(finished: tuple[Run, Run]) -> None:
     } < set(quality)
 
 
+def test_pairs_are_those_of_the_first_epoch(finished: tuple[Run, Run]) -> None:
+    run = finished[0]
+    pairs = np.load(run.pairs_per_batch)
+    assert len(pairs) == 4000 // load_config(run).train.batch_size
+    assert pairs.mean() == pytest.approx(run.history[0]["pairs"]) == run.result["bias_model_quality"]["pairs"]
+
+
+def test_every_number_of_the_gate_has_an_interval(finished: tuple[Run, Run]) -> None:
+    quality = finished[0].result["bias_model_quality"]
+    names = {name for name in quality if f"{name}.low" in quality}
+    assert {"agreement:colour", "attribute_probe:colour", "class_probe", "pairs", "s.precision"} < names
+    assert all(quality[f"{name}.low"] <= quality[name] <= quality[f"{name}.high"] for name in names)
+    assert all(quality[f"{name}.n"] > 0 for name in names)
+    assert {name.rpartition(".")[0] for name in quality if name.endswith((".low", ".high", ".n"))} == names
+
+
 def test_live_features_have_a_quality_too(finished: tuple[Run, Run], fabric: Fabric, tmp_path: Path) -> None:
     run, bias_run = finished
     config = load_config(run)
@@ -89,7 +105,7 @@ def test_live_features_have_a_quality_too(finished: tuple[Run, Run], fabric: Fab
     other = Run(tmp_path)
     source = bias_source(live, data, fabric, other, bias_run)
     assert source.table is None and not other.bias_features.exists()
-    assert source.quality == run.result["bias_model_quality"]
+    assert source.quality == run.result["bias_model_quality"] and other.pairs_per_batch.exists()
 
 
 def test_weights_from_a_file_as_bias_model(finished: tuple[Run, Run], fabric: Fabric, tmp_path: Path) -> None:

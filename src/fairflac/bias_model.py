@@ -57,17 +57,18 @@ def _store(
 ) -> None:
     """Quality, and the output for the training set in index order, unless it is there for these weights and data."""
     checksum = _checksum(model, data)
-    if _stored(run).get("checksum") == checksum and (not cached or _read_output(run) is not None):
+    measured = _stored(run).get("checksum") == checksum and run.pairs_per_batch.exists()
+    if measured and (not cached or _read_output(run) is not None):
         return
     logits, features = (part.cpu().numpy() for part in infer(model, data, fabric, torch.arange(len(data))))
-    if cached:
-        for path, values in ((run.bias_logits, logits), (run.bias_features, features)):
-            with replacing(path) as stream:
-                np.save(stream, values)
     bias_config = load_config(bias_run)
     trained = bias_config.train.epochs > 0
     quality = measure(logits.argmax(1) if trained else None, features, data, bias_config, config)
-    write_text(_record(run), json.dumps({"checksum": checksum, "quality": quality}))
+    tables = {run.bias_logits: logits, run.bias_features: features} if cached else {}
+    for path, values in {**tables, run.pairs_per_batch: quality.pairs_per_batch}.items():
+        with replacing(path) as stream:
+            np.save(stream, values)
+    write_text(_record(run), json.dumps({"checksum": checksum, "quality": quality.numbers}))
 
 
 def _checksum(model: Method, data: BiasedDataset) -> str:

@@ -2,7 +2,7 @@
 
 runs/<dataset>/<method>/<run id>-s<seed>/
     config.toml env.json metrics.jsonl samples.npz last.pt best.pt
-    bias_logits.npy bias_features.npy predictions.npz gallery.npz result.json done report.html
+    bias_logits.npy bias_features.npy pairs_per_batch.npy predictions.npz gallery.npz result.json done report.html
 """
 
 import json
@@ -55,6 +55,11 @@ class Run:
     @property
     def bias_logits(self) -> Path:
         return self.path / "bias_logits.npy"
+
+    @property
+    def pairs_per_batch(self) -> Path:
+        """|S| of every batch of the first epoch, by the bias model's features of images as they are."""
+        return self.path / "pairs_per_batch.npy"
 
     @property
     def samples(self) -> Path:

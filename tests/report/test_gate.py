@@ -25,6 +25,18 @@ def test_every_number_answers_a_question() -> None:
     assert "skin tone" in found[0].question
 
 
+def test_numbers_have_their_ranges_where_the_run_kept_them() -> None:
+    quality = {"agreement:skin_tone": 0.9, "agreement:skin_tone.low": 0.891, "agreement:skin_tone.high": 0.909}
+    quality |= {"agreement:skin_tone.n": 4000, "pairs": 193.4, "share": 0.012, "share.low": 0.01, "share.high": 0.014}
+    quality |= {"share.n": 31, "s.precision": 0.7, "s.recall": 0.6}
+    assert [check.answer for check in checks(quality, NAMES)] == [
+        "90.0 % (89.1–90.9, n = 4,000)",
+        "193, 1.2 % (1.0–1.4, n = 31 batches)",
+        "70.0 %",
+        "60.0 %",
+    ]
+
+
 def test_only_what_was_measured() -> None:
     assert checks({}, NAMES) == []
     assert [check.guess for check in checks({"class_probe": 0.3}, Names([], {}))] == [""]

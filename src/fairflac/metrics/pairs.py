@@ -1,63 +1,75 @@
 """Does a bias model put the right pairs in S? Precision and recall of the inferred S against the true attribute."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from fairflac.losses.flac.inferred import inferred_pairs
 from fairflac.losses.flac.settings import Settings
+from fairflac.metrics.intervals import DRAWS, SEED, percentiles
+from fairflac.metrics.measure import Measured
 
-BATCHES = 100  # at most; S is a matter of a batch, as its threshold is
 
+class Half(NamedTuple):
+    """(T,) counts of pairs, each in both directions, in T batches: of one half of S (paper, Eq. 1) or of all S."""
 
-@dataclass
-class Half:
-    """Counts of pairs over batches, of one half of S (paper, Eq. 1)."""
+    candidates: np.ndarray  # pairs of the same class (A10) or of different classes (A01)
+    inferred: np.ndarray
+    true: np.ndarray
+    both: np.ndarray
 
-    candidates: int = 0  # pairs of the same class (A10) or of different classes (A01)
-    inferred: int = 0
-    true: int = 0
-    both: int = 0
-
-    def add(self, candidates: np.ndarray, inferred: np.ndarray, true: np.ndarray) -> None:
-        """(N, N) masks of one batch."""
-        self.candidates += int(np.count_nonzero(candidates))
-        self.inferred += int(np.count_nonzero(inferred))
-        self.true += int(np.count_nonzero(true))
-        self.both += int(np.count_nonzero(inferred & true))
-
-    def summary(self) -> dict[str, float]:
+    def summary(self) -> dict[str, Measured]:
         """Precision, recall, and the precision of pairs drawn blindly from the candidates."""
         return {
-            "precision": self.both / max(self.inferred, 1),
-            "recall": self.both / max(self.true, 1),
-            "chance": self.true / max(self.candidates, 1),
+            "precision": _ratio(self.both, self.inferred),
+            "recall": _ratio(self.both, self.true),
+            "chance": _ratio(self.true, self.candidates),
         }
 
 
-def pair_quality(
-    features: np.ndarray, y: np.ndarray, bias: np.ndarray | None, settings: Settings, batch_size: int, seed: int = 0
-) -> dict[str, float]:
-    """Over random batches: pairs in S per batch, their share, and with `bias` known how right S and its halves are.
+def count_pairs(
+    features: np.ndarray, y: np.ndarray, bias: np.ndarray | None, settings: Settings, batches: Iterable[torch.Tensor]
+) -> dict[str, Half]:
+    """Pairs in each batch, which is (B,) rows of the table: S is a matter of a batch, as its threshold is.
 
-    Keys `same_target.precision` and so on are of A10 (same class, different attribute), `different_target.…` of A01
-    (different class, same attribute), `s.…` of both together.
+    `same_target` is A10 (same class, different attribute), `different_target` A01 (different class, same attribute),
+    `s` both together. Without `bias` nothing is known to be true.
     """
-    halves = {"same_target": Half(), "different_target": Half(), "s": Half()}
-    order = np.random.default_rng(seed).permutation(len(y))
-    batches = [part for part in np.array_split(order, max(len(y) // batch_size, 1))[:BATCHES] if len(part) > 1]
-    for index in batches:
+    counts: dict[str, list[tuple[int, ...]]] = {"same_target": [], "different_target": [], "s": []}
+    for index in (batch.numpy() for batch in batches):
         inferred = inferred_pairs(torch.from_numpy(features[index]), torch.from_numpy(y[index]), settings)
         a10, a01 = (mask.numpy() for mask in inferred)
         same_class = y[index][:, None] == y[index]
-        same_bias = np.ones_like(same_class) if bias is None else bias[index][:, None] == bias[index]
+        same_bias = same_class if bias is None else bias[index][:, None] == bias[index]
         other = ~np.eye(len(index), dtype=bool)
-        halves["same_target"].add(same_class & other, a10, same_class & ~same_bias)
-        halves["different_target"].add(~same_class, a01, ~same_class & same_bias)
-        halves["s"].add(other, a10 | a01, same_class ^ same_bias)
+        counts["same_target"].append(_sizes(same_class & other, a10, same_class & ~same_bias))
+        counts["different_target"].append(_sizes(~same_class, a01, ~same_class & same_bias))
+        counts["s"].append(_sizes(other, a10 | a01, same_class ^ same_bias))
+    return {name: Half(*np.array(sizes, dtype=np.int64).reshape(-1, 4).T) for name, sizes in counts.items()}
+
+
+def pair_quality(halves: Mapping[str, Half], *, known: bool) -> dict[str, Measured]:
+    """`pairs` in S per batch, their `share` of all, and with the attribute known how right S and its halves are.
+
+    Intervals are of batches drawn anew, whose number is n.
+    """
     s = halves["s"]
-    found = {"pairs": s.inferred / max(len(batches), 1), "share": s.inferred / max(s.candidates, 1)}
-    if bias is None:
+    found = {"pairs": _ratio(s.inferred, np.ones_like(s.inferred)), "share": _ratio(s.inferred, s.candidates)}
+    if not known:
         return found
     return found | {f"{name}.{key}": value for name, half in halves.items() for key, value in half.summary().items()}
+
+
+def _sizes(candidates: np.ndarray, inferred: np.ndarray, true: np.ndarray) -> tuple[int, ...]:
+    """Of (N, N) masks of one batch, in the order of `Half`."""
+    return tuple(int(np.count_nonzero(mask)) for mask in (candidates, inferred, true, inferred & true))
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray) -> Measured:
+    """Of sums over the batches; 0 of nothing is 0."""
+    n = len(part)
+    times = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=DRAWS)
+    low, high = percentiles((times @ part) / np.maximum(times @ whole, 1))
+    return Measured(float(part.sum() / max(whole.sum(), 1)), low, high, n)

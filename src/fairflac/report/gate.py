@@ -3,8 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fairflac.metrics import Measured
 from fairflac.report.names import Names
+from fairflac.report.ranges import with_range
 from fairflac.report.tables import percent
+
+PARTS = (".low", ".high", ".n")
+BATCHES = " batches"
 
 
 @dataclass(frozen=True)
@@ -28,11 +33,11 @@ def _attributes(quality: Mapping[str, float], names: Names) -> list[Check]:
         "attribute_probe": "Can the {} be read off its features?",
     }
     found = []
-    for key, value in quality.items():
+    for key in quality:
         kind, _, attribute = key.partition(":")
-        if kind in questions:
+        if kind in questions and not key.endswith(PARTS):
             question = questions[kind].format(attribute.replace("_", " "))
-            found.append(Check(question, percent(value), "all", _chance(names.values.get(attribute, []))))
+            found.append(Check(question, _answer(quality, key), "all", _chance(names.values.get(attribute, []))))
     return found
 
 
@@ -40,7 +45,7 @@ def _class(quality: Mapping[str, float], names: Names) -> list[Check]:
     if "class_probe" not in quality:
         return []
     question = "Can the class be read off its features, the attribute left aside?"
-    return [Check(question, percent(quality["class_probe"]), "no better than a guess", _chance(names.classes))]
+    return [Check(question, _answer(quality, "class_probe"), "no better than a guess", _chance(names.classes))]
 
 
 def _pairs(quality: Mapping[str, float]) -> list[Check]:
@@ -50,7 +55,7 @@ def _pairs(quality: Mapping[str, float]) -> list[Check]:
         found.append(
             Check(
                 "How many pairs of a batch does FLAC learn from?",
-                f"{quality['pairs']:.0f}, {percent(quality['share'])}",
+                f"{quality['pairs']:.0f}, {_answer(quality, 'share', BATCHES)}",
                 "not 0",
                 "",
             )
@@ -58,11 +63,22 @@ def _pairs(quality: Mapping[str, float]) -> list[Check]:
     if "s.precision" in quality:
         found += [
             Check(
-                "Are these the right pairs?", percent(quality["s.precision"]), "all", percent(quality.get("s.chance"))
+                "Are these the right pairs?",
+                _answer(quality, "s.precision", BATCHES),
+                "all",
+                percent(quality.get("s.chance")),
             ),
-            Check("How many of the right pairs are among them?", percent(quality["s.recall"]), "all", ""),
+            Check("How many of the right pairs are among them?", _answer(quality, "s.recall", BATCHES), "all", ""),
         ]
     return found
+
+
+def _answer(quality: Mapping[str, float], key: str, unit: str = "") -> str:
+    """With its range, which a run of an earlier version did not keep."""
+    low, high, n = (quality.get(key + part) for part in PARTS)
+    if low is None or high is None or n is None:
+        return percent(quality[key])
+    return with_range(Measured(quality[key], low, high, int(n)), unit)
 
 
 def _chance(names: list[str]) -> str:

@@ -18,14 +18,18 @@ def runs(make_run: MakeRun) -> list[Run]:
     def run(method: str, q: float) -> Run:
         history = [{"epoch": 1, "loss": 1.0, "pairs": 100 * (1 - q), "threshold": 0.7}]
         options = {"q": q}
-        return make_run(
+        made = make_run(
             *(method, few),
             run_id=f"q{q}",
             gallery=photos(few.index),
             history=history,
             results=names,
             data_options=options,
+            train={"batch_size": 8},
         )
+        if method == "flac":
+            np.save(made.pairs_per_batch, np.array([2, 4, 8]))
+        return made
 
     return [run("flac", 0.9), run("flac", 0.99), run("vanilla", 0.9)]
 

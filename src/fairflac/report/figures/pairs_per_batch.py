@@ -1,95 +1,113 @@
 """How many pairs S has in a batch (paper, Fig. 5)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
+from fairflac.errors import UserError
+from fairflac.metrics.intervals import drawn_anew
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
 from fairflac.report.figures.names import short
-from fairflac.report.figures.style import INK, SERIES, legend, panels, tidy
+from fairflac.report.figures.style import INK, SERIES, panels, tidy
 from fairflac.runs import Run
 
+BINS = 40  # over the widest distribution; all have the same
 
-@dataclass
-class Bar:
+
+@dataclass(frozen=True)
+class Distribution:
     """All runs, seeds included, of one method at one q."""
 
     label: str
     q: float | None
     images: int  # in a batch
-    epochs: list[float] = field(default_factory=list)  # mean |S| of the batches of each epoch
-    before: list[float] = field(default_factory=list)  # the same before training, from the bias model alone
+    pairs: np.ndarray  # |S| of each batch, pairs counted in both directions
+    live: bool  # training has augmented images, which these numbers do not
+
+    @property
+    def words(self) -> str:
+        """Mean with its interval over batches drawn anew, and the largest."""
+        low, high = drawn_anew(self.pairs)
+        mean = f"{self.pairs.mean():.1f} on average (95 % range {low:.1f}–{high:.1f}, n = {len(self.pairs):,} batches)"
+        return f"{self.label}: {mean}, at most {self.pairs.max():,} of {self.images * (self.images - 1):,}"
 
 
 def pairs_per_batch(runs: Sequence[Run]) -> Drawing:
-    """A bar per q and method: the mean number of pairs in S (Eq. 1), with a stroke over the range of the epochs.
+    """A histogram per q and method: how often a batch of the training set has so many pairs in S (Eq. 1).
 
-    The more the attribute goes with the class, the fewer pairs tell the two apart. Pairs count in both directions.
-    A diamond is the number that was measured on the bias model before training. The paper shows the frequency of
-    each number; a run logs the mean of an epoch.
+    The more the attribute goes with the class, the fewer pairs tell the two apart. Pairs count in both directions, as
+    in the paper. Batches are those of the first epoch.
     """
-    bars = count_pairs(runs)
-    if not bars:
-        raise NothingToDraw("none of these runs has logged a set S: only FLAC with pairs = 'conflicting' has one")
-    if len(bars) == 1:
-        raise NothingToDraw("there is one q only; give FLAC runs of several q")
-    sizes = {bar.images for bar in bars}
-    figure, (axes,) = panels(1, 1, (max(4.5, 1.1 + 0.8 * len(bars)), 3.4), extra=0.3)
-    tidy(axes)
-    _draw(axes, bars, one_size=len(sizes) == 1)
-    axes.set_ylabel(f"pairs in S per batch of {sizes.pop()}" if len(sizes) == 1 else "pairs in S per batch", color=INK)
-    handles: list[Any] = [Patch(color=SERIES[0], alpha=0.55), Line2D([], [], color=INK, linewidth=1.4)]
-    names = ["in training", "range of the epochs"]
-    if any(bar.before for bar in bars):
-        handles.append(Line2D([], [], color=INK, marker="D", linestyle="", markersize=5, markerfacecolor="none"))
-        names.append("before training")
-    legend(figure, handles, names, columns=3, place="outside upper center")
-    means = ", ".join(f"{bar.label.replace(chr(10), ' ')}: {np.mean(bar.epochs):.1f}" for bar in bars)
+    found = distributions(runs)
+    if not found:
+        raise NothingToDraw(
+            "none of these runs has counted pairs in S: only FLAC with pairs = 'conflicting' has them, and runs "
+            "trained by earlier versions did not count"
+        )
+    figure, axes = panels(len(found), 1, (6.4, 1.45), extra=0.4)
+    top = max(int(one.pairs.max()) for one in found)
+    width = 2 * max(1, -(-top // (2 * BINS)))  # counts are even
+    bins = np.arange(-1, top + width, width)  # the first is around 0
+    for axis, one in zip(axes, found, strict=True):
+        _draw(axis, one, bins)
+    sizes = {one.images for one in found}
+    of = f" of {sizes.pop()}" if len(sizes) == 1 else ""
+    figure.supxlabel(f"pairs in S per batch{of}; dashed: the mean", fontsize=10, color=INK)
+    figure.supylabel("share of batches", fontsize=10, color=INK)
+    live = [one.label for one in found if one.live]
+    note = f" In training, {', '.join(live)} had augmented images; counted are the images as they are." if live else ""
     return Drawing(
         figure,
-        f"Bars of the mean number of pairs in S per batch: {means}.",
-        f"Pairs that FLAC can learn from, per batch: {means}. The more often the attribute goes with the class, the "
-        "fewer there are.",
+        f"Histograms of the number of pairs in S per batch for {'; '.join(one.label for one in found)}. The caption "
+        "has the numbers.",
+        f"Pairs that FLAC can learn from in a batch. {'; '.join(one.words for one in found)}. The more often the "
+        f"attribute goes with the class, the fewer there are.{note}",
     )
 
 
-def count_pairs(runs: Sequence[Run]) -> list[Bar]:
+def distributions(runs: Sequence[Run]) -> list[Distribution]:
     """By q, then in the order of the runs. Runs without S are left out: other methods, and ablations of S."""
-    bars: dict[tuple[Any, ...], Bar] = {}
-    datasets = {run.config["dataset"] for run in runs}
-    for run in runs:
+    members: dict[tuple[Any, ...], list[Run]] = {}
+    for run in filter(_uses_s, runs):
         config = run.config
-        options = config.get("method_options", {})
-        logged = (run.path / "metrics.jsonl").exists() and options.get("pairs", "conflicting") == "conflicting"
-        pairs = [float(entry["pairs"]) for entry in run.history if "pairs" in entry] if logged else []
-        if not pairs:
-            continue
         q = q if isinstance(q := config.get("data_options", {}).get("q"), float | int) else None
-        images = config.get("train", {}).get("batch_size", 0) * (2 if options.get("task") == "supcon" else 1)  # views
-        dataset = [short(config["dataset"], 14)] if len(datasets) > 1 or q is None else []
-        words = [*dataset, *([] if q is None else [f"q = {q:g}"]), short(config["method"], 14)]
-        bar = bars.setdefault((config["dataset"], q, config["method"], images), Bar("\n".join(words), q, images))
-        bar.epochs += pairs
-        if "pairs" in (quality := run.result.get("bias_model_quality") or {}):
-            bar.before.append(float(quality["pairs"]))
-    return sorted(bars.values(), key=lambda bar: (bar.q is None, bar.q or 0.0))
+        train = config["train"]
+        key = config["dataset"], q, config["method"], train["batch_size"], train.get("bias_features") == "live"
+        members.setdefault(key, []).append(run)
+    datasets, sizes = {key[0] for key in members}, {key[3] for key in members}
+    found = []
+    for (dataset, q, method, images, live), alike in members.items():
+        words = [short(method, 14), *([] if q is None else [f"q = {q:g}"])]
+        words += [short(dataset, 14)] if len(datasets) > 1 or q is None else []
+        words += [f"batch of {images}"] if len(sizes) > 1 else []
+        found.append(Distribution(", ".join(words), q, images, np.concatenate([_counts(run) for run in alike]), live))
+    return sorted(found, key=lambda one: (one.q is None, one.q or 0.0))
 
 
-def _draw(axes: Axes, bars: Sequence[Bar], *, one_size: bool) -> None:
-    means = [float(np.mean(bar.epochs)) for bar in bars]
-    axes.bar(range(len(bars)), means, width=0.62, color=SERIES[0], alpha=0.55)
-    top = max(max(bar.epochs + bar.before) for bar in bars) or 1.0
-    for place, (bar, mean) in enumerate(zip(bars, means, strict=True)):
-        axes.plot([place, place], [min(bar.epochs), max(bar.epochs)], color=INK, linewidth=1.4)
-        for value in bar.before:
-            axes.plot(place, value, color=INK, marker="D", markersize=5, markerfacecolor="none")
-        highest = max(bar.epochs + bar.before)
-        axes.text(place, highest + 0.03 * top, f"{mean:.1f}", ha="center", va="bottom", fontsize=9, color=INK)
-    labels = [bar.label if one_size else f"{bar.label}\nbatch of {bar.images}" for bar in bars]
-    axes.set_xticks(range(len(bars)), labels, parse_math=False)
-    axes.set_ylim(0, 1.15 * top)
+def _counts(run: Run) -> np.ndarray:
+    try:
+        counts: np.ndarray = np.load(run.pairs_per_batch)
+    except (OSError, ValueError, EOFError) as error:
+        raise UserError(f"'{run.pairs_per_batch}' is damaged: put back a copy, or train with --restart") from error
+    return counts
+
+
+def _uses_s(run: Run) -> bool:
+    """Methods with a bias model all count; FLAC over S is what logs the pairs as well."""
+    if not run.pairs_per_batch.exists() or not (run.path / "metrics.jsonl").exists():
+        return False
+    every_pair = run.config.get("method_options", {}).get("pairs", "conflicting") != "conflicting"
+    return not every_pair and any("pairs" in entry for entry in run.history)
+
+
+def _draw(axes: Axes, one: Distribution, bins: np.ndarray) -> None:
+    tidy(axes, one.label)
+    shares = np.full(len(one.pairs), 1 / len(one.pairs))
+    axes.hist(one.pairs, bins.tolist(), weights=shares, color=SERIES[0], alpha=0.75)
+    axes.set_xlim(float(bins[0]), float(bins[-1]))
+    axes.yaxis.set_major_formatter("{x:.0%}")
+    axes.locator_params(axis="y", nbins=3)
+    axes.axvline(float(one.pairs.mean()), color=INK, linewidth=1.2, linestyle="--")
