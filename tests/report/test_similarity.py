@@ -7,7 +7,7 @@ import pytest
 
 from fairflac.errors import UserError
 from fairflac.predictions import Predictions
-from fairflac.report.similarity import PairSimilarities, pair_similarities
+from fairflac.report.similarity import PairSimilarities, class_first, pair_similarities
 from report.hand_made import table
 
 
@@ -42,6 +42,25 @@ def test_pairs_are_those_of_a_double_loop(attributes: int) -> None:
     for fast, slow in zip(pairs, slowly(tiny(attributes)), strict=True):
         assert len(slow) > 3
         np.testing.assert_allclose(fast, slow, rtol=1e-9)
+
+
+def test_the_interval_of_class_first_is_that_of_images_drawn_anew() -> None:
+    """Against a bootstrap that builds every resample's pairs, without those of an image with itself."""
+    whole = table(1.0, 0.4).take(np.arange(0, 320, 5))
+    one, rng, shares = class_first(whole), np.random.default_rng(1), []
+    for _ in range(200):
+        rows = rng.integers(0, len(whole), len(whole))
+        far = np.linalg.norm(_unit(whole.features[rows])[:, None] - _unit(whole.features[rows]), axis=2)
+        y, hue, once = whole.y[rows], whole.bias["hue"][rows], np.triu(rows[:, None] != rows, k=1)
+        same_y, same_hue = y[:, None] == y, hue[:, None] == hue
+        pairs = PairSimilarities(1 / (1 + far[once & same_y & ~same_hue]), 1 / (1 + far[once & ~same_y & same_hue]))
+        shares.append(pairs.class_first)
+    assert one is not None and one.n == len(whole) and one.value == pair_similarities(whole).class_first
+    assert (one.low, one.high) == pytest.approx(np.quantile(np.array(shares), [0.025, 0.975]), abs=0.03)
+
+
+def _unit(features: np.ndarray) -> np.ndarray:
+    return features / np.linalg.norm(features, axis=1, keepdims=True)
 
 
 def test_class_first_counts_ties_half() -> None:

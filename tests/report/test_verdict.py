@@ -1,25 +1,39 @@
 """The verdict: each thing it can say, said when the numbers say so."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from fairflac.metrics import measure
 from fairflac.report.models import effective_size, models
+from fairflac.report.results import mean_of_seeds, result
 from fairflac.report.tables import rows
-from fairflac.report.verdict import margin, verdict
+from fairflac.report.verdict import Verdict, margin, verdict
 from fairflac.runs import Run
 from report.hand_made import PER_GROUP, MakeRun, table
 
 
-def said(runs: list[Run], shortcut: str = "hue") -> list[str]:
-    answers = verdict(models(runs), shortcut, effective_size(runs[0].predictions))
+def judged(runs: list[Run], shortcut: str = "hue") -> Verdict:
+    compared = models(runs)
+    results = [result(row, run.predictions) for row, run in zip(rows(runs), runs, strict=True)]
+    numbers = {model.name: mean_of_seeds([one for one in results if one.row in model.rows]) for model in compared}
+    return verdict(compared, numbers, shortcut, effective_size(runs[0].predictions))
+
+
+def said(runs: list[Run]) -> list[str]:
+    answers = judged(runs)
     return [*answers.lean, *answers.gain]
+
+
+def without_ranges(sentence: str) -> str:
+    return re.sub(r" \([^()]*, n = [\d,]+\)", "", sentence)
 
 
 def test_each_question_has_its_own_answer(make_run: MakeRun) -> None:
     runs = [make_run("flac", table(0.95, 0.75)), make_run("vanilla", table(1.0, 0.2))]
-    answers = verdict(models(runs), "hue", effective_size(runs[0].predictions))
+    answers = judged(runs)
     assert ["vanilla" in words and "reads the hue" in words for words in answers.lean] == [True]
     assert ["The flac model" in words and "This helps" in words for words in answers.gain] == [True]
 
@@ -28,22 +42,37 @@ def test_help(make_run: MakeRun, bias_model: dict[str, Any]) -> None:
     first, second = said(
         [make_run("vanilla", table(1.0, 0.2)), make_run("flac", table(0.95, 0.75), bias_model=bias_model)]
     )
-    assert first == (
-        "The vanilla model is right on 100 % of the test images where the hue goes with the class and on 20.0 % where "
-        "it does not: it reads the hue."
+    assert without_ranges(first) == (
+        "The vanilla model is right on 100.0 % of the test images where the hue goes with the class and on 20.0 % "
+        "where it does not: it reads the hue."
     )
     assert second.startswith(
         "The flac model, whose bias model learnt the hue from labels of other data (toy, q = 0.25), is right on 95.0 %"
     )
+    second = without_ranges(second)
     assert "This helps: with every group counted alike it is right on 80.0 %, the vanilla model on 40.0 %" in second
     assert (
-        "a gap of 20.0 points is left, and in its worst group, one class with one hue, it is right on 75.0 %" in second
+        "it is still better where that goes with the class, and in its worst group, one class with one hue, it is "
+        "right on 75.0 %" in second
     )
+
+
+def test_every_share_has_its_range_and_images(make_run: MakeRun) -> None:
+    vanilla, flac = table(1.0, 0.2), table(0.95, 0.75)
+    first, second = said([make_run("vanilla", vanilla), make_run("flac", flac)])
+    for sentence, numbers, names in (
+        (first, measure(vanilla), ("aligned", "conflicting")),
+        (second, measure(flac), ("aligned", "conflicting", "unbiased", "worst_group")),
+    ):
+        for name in names:
+            one = numbers[name]
+            assert f"{100 * one.value:.1f} % ({100 * one.low:.1f}–{100 * one.high:.1f}, n = {one.n})" in sentence
+    assert all(words.count("%") == words.count(", n = ") for words in (first, second))
 
 
 def test_help_without_a_rest(make_run: MakeRun) -> None:
     second = said([make_run("vanilla", table(1.0, 0.05)), make_run("flac", table(1.0, 1.0))])[1]
-    assert "This helps" in second and "makes little difference" in second and "gap" not in second
+    assert "This helps" in second and "makes little difference" in second and "still better" not in second
 
 
 @pytest.mark.parametrize(
@@ -81,7 +110,7 @@ def test_no_vanilla(make_run: MakeRun) -> None:
 def test_no_attribute(make_run: MakeRun) -> None:
     unknown = table(0.5, 0.5, attributes=())
     (only,) = said([make_run("vanilla", unknown), make_run("flac", unknown)])
-    assert "not say whether a model leans" in only and "vanilla 50.0 %, flac 50.0 %" in only
+    assert "not say whether a model leans" in only and "vanilla 50.0 %, flac 50.0 %" in without_ranges(only)
 
 
 def test_which_labels_were_used(make_run: MakeRun, bias_model: dict[str, Any]) -> None:
@@ -120,7 +149,11 @@ def test_seeds_are_averaged_and_the_best_vanilla_is_the_measure(make_run: MakeRu
     ]
     first, *rest = said(runs)
     assert "vanilla (strong)" in first
-    assert "70.0 % where it does not (mean of 2 seeds). This is no clear help" in rest[0]
+    both = without_ranges(rest[0])
+    assert "70.0 % where it does not, in the mean of 2 seeds. This is no clear help" in both
+    ends = [measure(run.predictions)["conflicting"] for run in runs[:2]]
+    low, high = (50 * (ends[0][place] + ends[1][place]) for place in (1, 2))
+    assert f"70.0 % ({low:.1f}–{high:.1f}, n = 240)" in rest[0]
 
 
 def test_small_groups_make_a_measure_coarse() -> None:

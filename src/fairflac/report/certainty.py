@@ -10,23 +10,18 @@ from fairflac.report.models import Model
 from fairflac.report.results import Result
 from fairflac.report.same_images import on_the_same_images
 
+DRAWN = (
+    "In brackets: the range within which a number would lie 95 times in 100 with other test images of the same kind, "
+    "and n, how many images it is about."
+)
+
 
 def certainty(models: Sequence[Model], results: Sequence[Result], groups: Sequence[GroupTable]) -> list[str]:
     """Test images that were drawn, seeds that were not, and groups that are small."""
     key = "unbiased" if any("unbiased" in result.numbers for result in results) else "accuracy"
     seeds = {model.name: [r for r in results if r.row in model.rows] for model in models}
     first = {name: found[0].numbers[key] for name, found in seeds.items() if key in found[0].numbers}
-    return [_drawn(first, key), *_gains(models, first, key), _trained(seeds, key), *_small(groups)]
-
-
-def _drawn(numbers: Mapping[str, Measured], key: str) -> str:
-    counted = "every group counted alike" if key == "unbiased" else "every image counted alike"
-    ranges = ", ".join(f"{name} {100 * m.low:.1f} to {100 * m.high:.1f} %" for name, m in numbers.items())
-    n = " or ".join(dict.fromkeys(f"{m.n:,}" for m in numbers.values()))
-    return (
-        f"Other test images of the same kind would give other numbers. The share of right answers, {counted}, would "
-        f"lie 95 times in 100 within: {ranges} (n = {n} test images)."
-    )
+    return [DRAWN, *_gains(models, first, key), _trained(seeds, key), *_small(groups)]
 
 
 def _gains(models: Sequence[Model], numbers: Mapping[str, Measured], key: str) -> list[str]:
@@ -48,7 +43,8 @@ def _worst(found: Mapping[str, Difference], key: str) -> Difference:
 
 def _gain(name: str, one: Difference) -> str:
     luck = "" if one.p < CLEAR else ", which may be luck"
-    return f"{name} {100 * one.difference:+.1f} points ({100 * one.low:+.1f} to {100 * one.high:+.1f}{luck})"
+    ends = f"{100 * one.low:+.1f} to {100 * one.high:+.1f}"
+    return f"{name} {100 * one.difference:+.1f} points ({ends}, n = {one.n:,}{luck})"
 
 
 def _trained(seeds: Mapping[str, Sequence[Result]], key: str) -> str:

@@ -1,5 +1,6 @@
 """The report page: one file that needs nothing else, for people who have not read the paper."""
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
@@ -7,20 +8,22 @@ from importlib.resources import files
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from fairflac import __version__
 from fairflac.errors import UserError
 from fairflac.files import write_text
-from fairflac.metrics import Measured
 from fairflac.report.caveats import caveats
 from fairflac.report.models import by_data
 from fairflac.report.part import part
 from fairflac.report.provenance import machines, makings
+from fairflac.report.ranges import span
 from fairflac.report.results import further_metrics
 from fairflac.report.tables import percent
 from fairflac.runs import Run
 
 TITLE = "Does the model lean on a shortcut?"
+RANGE = re.compile(r"\([^()]*, n = [\d,]+[^()]*\)")
 
 
 def render(runs: Sequence[Run], title: str = TITLE) -> str:
@@ -36,7 +39,7 @@ def render(runs: Sequence[Run], title: str = TITLE) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "span": _span}
+    environment.filters |= {"percent": percent, "span": span, "lighter": _lighter}
     environment.tests |= {
         "same_class": lambda place, tiles, query: tiles[place].y == query.y,
         "same_value": lambda place, tiles, query: tiles[place].joint == query.joint,
@@ -60,8 +63,9 @@ def write(runs: Sequence[Run], path: Path, title: str = TITLE) -> None:
     write_text(path, render(runs, title))
 
 
-def _span(number: Measured) -> str:
-    return f"{100 * number.low:.1f}–{100 * number.high:.1f}"
+def _lighter(sentence: str) -> Markup:
+    """Ranges in brackets stand back, so that a sentence can be read without them."""
+    return Markup(RANGE.sub(r"<small>\g<0></small>", str(escape(_unbroken(sentence)))))
 
 
 def _unbroken(value: object) -> object:

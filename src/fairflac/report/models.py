@@ -1,30 +1,15 @@
-"""Which runs can be compared: runs of the same data, the seeds of one setting averaged."""
+"""Which runs can be compared: runs of the same data, the seeds of one setting together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 import numpy as np
 
+from fairflac.metrics import scores
 from fairflac.predictions import Predictions
 from fairflac.report.tables import Row, rows
 from fairflac.report.trained_on import data_of, is_result
 from fairflac.runs import Run
-
-
-@dataclass(frozen=True)
-class Scores:
-    """The numbers that need a known attribute."""
-
-    unbiased: float
-    aligned: float
-    conflicting: float
-    worst_group: float
-
-    @property
-    def gap(self) -> float:
-        """How much the model loses where the attribute does not go with the class."""
-        return self.aligned - self.conflicting
 
 
 @dataclass(frozen=True)
@@ -35,8 +20,6 @@ class Model:
     method: str
     run: Run  # of the first seed
     rows: list[Row]  # one per seed
-    accuracy: float
-    scores: Scores | None  # None: the attribute is not known
 
     @property
     def seeds(self) -> int:
@@ -64,27 +47,14 @@ def models(runs: Sequence[Run]) -> list[Model]:
 
 
 def effective_size(table: Predictions) -> float:
-    """The number of test images with equally large groups that would measure unbiased accuracy as precisely.
-
-    A mean of G group accuracies has the variance p(1 - p) · Σ(1 / n_g) / G², as if there were G² / Σ(1 / n_g) images.
-    """
+    """Of the attribute whose unbiased accuracy is measured least precisely; without one, the number of images."""
     sizes = []
     for name, values in table.bias.items():
         n = np.unique(np.stack([table.y, values]), axis=1, return_counts=True)[1]
         sizes.append(n[n >= table.min_cell.get(name, 1)])
-    return min((len(n) ** 2 / float((1 / n).sum()) for n in sizes if len(n)), default=float(len(table)))
+    return min((scores.effective_size(n) for n in sizes if len(n)), default=float(len(table)))
 
 
 def _model(name: str, members: list[tuple[Run, Row]]) -> Model:
-    run, rows = members[0][0], [row for _, row in members]
-    return Model(name, rows[0].method, run, rows, fmean(row.accuracy for row in rows), _scores(rows))
-
-
-def _scores(seeds: list[Row]) -> Scores | None:
-    means = []
-    for name in ("unbiased", "aligned", "conflicting", "worst_group"):
-        values = [getattr(row, name) for row in seeds]
-        if None in values:
-            return None
-        means.append(fmean(values))
-    return Scores(*means)
+    rows = [row for _, row in members]
+    return Model(name, rows[0].method, members[0][0], rows)

@@ -32,6 +32,12 @@ class Names:
         return ", ".join(dict.fromkeys(parts))
 
 
+def known_attribute(table: Predictions) -> str | None:
+    """The attribute in a sentence; several that measure the same thing are one. None: it is not known."""
+    kinds = dict.fromkeys(table.repeats.get(name, name) for name in table.bias)
+    return " or ".join(name.replace("_", " ") for name in kinds) or None
+
+
 def combinations(table: Predictions) -> np.ndarray:
     """(N,) a number for each combination of attribute values that occurs; all 0 where no attribute is known."""
     if not table.bias:

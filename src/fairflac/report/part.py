@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairflac.predictions import Predictions
 from fairflac.report.certainty import certainty
 from fairflac.report.cost import cost
 from fairflac.report.exhibits import Exhibits, exhibits
 from fairflac.report.gate import Check, checks
 from fairflac.report.groups import GroupTable, group_tables
 from fairflac.report.models import Model, effective_size, models
-from fairflac.report.names import Names
+from fairflac.report.names import Names, known_attribute
 from fairflac.report.pictures import Picture, pictures
 from fairflac.report.pseudo import pseudo_group_sentences
-from fairflac.report.results import Result, result
+from fairflac.report.results import Result, mean_of_seeds, result
 from fairflac.report.same_images import on_the_same_images
 from fairflac.report.tables import Column, columns, rows
 from fairflac.report.verdict import Verdict, verdict
@@ -62,35 +61,31 @@ def part(data: str, runs: Sequence[Run]) -> Part:
     compared, table_rows = models(runs), rows(runs)
     results = [result(row, run.predictions) for row, run in zip(table_rows, runs, strict=True)]
     tables = {model.name: model.run.predictions for model in compared}
+    numbers = {model.name: mean_of_seeds([one for one in results if one.row in model.rows]) for model in compared}
     beside = on_the_same_images(tables)
     names = Names.of(runs[0].result)
     groups = group_tables(beside, names)
     first = next(iter(tables.values()))
-    shortcut = _shortcut(first)
+    shortcut = known_attribute(first)
     config = runs[0].config
     return Part(
         data=data,
         dataset=config["dataset"],
         q=q if isinstance(q := config.get("data_options", {}).get("q"), float) else None,
         shortcut=shortcut,
-        verdict=verdict(compared, shortcut or "attribute", effective_size(first)),
+        verdict=verdict(compared, numbers, shortcut or "attribute", effective_size(first)),
         certainty=certainty(compared, results, groups),
         cost=cost(compared),
         methods={model.method: METHODS[model.method] for model in compared if model.method in METHODS},
         results=results,
         columns=columns(table_rows),
         groups=groups,
-        pictures=pictures({model.name: model.run for model in compared}, tables, shortcut),
+        pictures=pictures({model.name: model.run for model in compared}, shortcut),
         exhibits=exhibits(beside, {model.name: model.run.gallery for model in compared}, names),
         left_out=[name for name in tables if name not in beside],
         gates=_gates(compared, names),
         pseudo=pseudo_group_sentences(tables),
     )
-
-
-def _shortcut(table: Predictions) -> str | None:
-    kinds = dict.fromkeys(table.repeats.get(name, name) for name in table.bias)
-    return " or ".join(name.replace("_", " ") for name in kinds) or None
 
 
 def _gates(compared: Sequence[Model], names: Names) -> list[Gate]:

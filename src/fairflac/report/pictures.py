@@ -10,15 +10,13 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from PIL import Image
 
-from fairflac.predictions import Predictions
-from fairflac.report.figures import png, sample_grid, similarity_distributions, svg
+from fairflac.report.figures import png, sample_grid, similarities, svg
 from fairflac.report.figures.centre import distances_from_centre
 from fairflac.report.figures.curves import training_curves
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
 from fairflac.report.figures.feature_map import feature_maps
 from fairflac.report.figures.group_accuracy import group_accuracies
-from fairflac.report.similarity import pair_similarities
-from fairflac.report.tables import percent
+from fairflac.report.figures.pairs_per_batch import pairs_per_batch
 from fairflac.runs import Run
 from fairflac.samples import Samples
 
@@ -42,17 +40,14 @@ DRAWINGS: tuple[tuple[str, Callable[[Mapping[str, Run]], Drawing], bool], ...] =
     ("What is near to one image", distances_from_centre, False),
     ("All test images at a glance", feature_maps, True),
     ("How training went", training_curves, False),
+    ("How many pairs FLAC learns from", lambda models: pairs_per_batch(list(models.values())), False),
 )
 PNG_RESOLUTION = 110  # dots per inch, of figures as wide as the page
 
 
-def pictures(models: Mapping[str, Run], tables: Mapping[str, Predictions], shortcut: str | None) -> list[Picture]:
+def pictures(models: Mapping[str, Run], shortcut: str | None) -> list[Picture]:
     """All figures about one dataset, in the order of the page; those that do not apply are left out."""
-    known = {name: table for name, table in tables.items() if table.bias}
-    found = [
-        _samples(next(iter(models.values())).samples, shortcut),
-        _similarities(known, shortcut) if known and shortcut else None,
-    ]
+    found = [_samples(next(iter(models.values())).samples, shortcut), _similarities(models, shortcut)]
     for title, draw, as_png in DRAWINGS:
         with suppress(NothingToDraw):
             found.append(_drawn(title, draw(models), as_png))
@@ -91,19 +86,16 @@ def _samples(path: Path, shortcut: str | None) -> Picture | None:
     return Picture("What the models saw", data_uri("png", png(sample_grid(samples))), alt, caption)
 
 
-def _similarities(tables: Mapping[str, Predictions], shortcut: str) -> Picture:
-    alt = (
-        f"For {', '.join(tables)}: distributions of the similarity of pairs of test images, in red with the same class "
-        f"and another {shortcut}, in blue with the same {shortcut} and another class. The caption has the numbers."
-    )
+def _similarities(models: Mapping[str, Run], shortcut: str | None) -> Picture | None:
+    try:
+        drawing, narrow = (similarities(models, columns) for columns in (3, 1))
+    except NothingToDraw:
+        return None
     reading = (
         "Every model turns an image into a list of numbers, and two images are alike to the model when their numbers "
         f"are close. Red pairs share their class and not the {shortcut}; blue pairs share the {shortcut} and not their "
         "class. To a model that looks at the class, red pairs are the more alike ones: red lies to the right of blue. "
         f"To a model that looks at the {shortcut}, blue lies to the right."
     )
-    shares = {name: percent(pair_similarities(table).class_first) for name, table in tables.items()}
-    caption = "How often a red pair is more alike than a blue one (50 % is no preference): "
-    caption += ", ".join(f"{name} {share}" for name, share in shares.items()) + "."
-    wide, narrow = (data_uri("svg+xml", svg(similarity_distributions(tables, number))) for number in (3, 1))
-    return Picture("What the models look at", wide, alt, caption, reading, narrow, wide=True)
+    wide, small = (data_uri("svg+xml", svg(one.figure)) for one in (drawing, narrow))
+    return Picture("What the models look at", wide, drawing.alt, drawing.caption, reading, small, wide=True)

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from fairflac.metrics import Measured, measure
+from fairflac.metrics import measure
 from fairflac.metrics.pseudo import with_pseudo_groups
 from fairflac.predictions import Predictions
+from fairflac.report.ranges import with_range
 
 
 def pseudo_group_sentences(tables: Mapping[str, Predictions]) -> list[str]:
@@ -16,11 +17,7 @@ def pseudo_group_sentences(tables: Mapping[str, Predictions]) -> list[str]:
             usual, other = numbers.get("aligned"), numbers.get("conflicting")
             if usual and other:
                 sentences.append(
-                    f"{name} is right on {_share(usual)} of the images for which its bias model named what it usually "
-                    f"names for their class, and on {_share(other)} of the others, groups counting alike."
+                    f"{name} is right on {with_range(usual)} of the images for which its bias model named what it "
+                    f"usually names for their class, and on {with_range(other)} of the others, groups counting alike."
                 )
     return sentences
-
-
-def _share(one: Measured) -> str:
-    return f"{100 * one.value:.1f} % ({100 * one.low:.1f}–{100 * one.high:.1f}, n = {one.n:,})"

@@ -1,11 +1,13 @@
 """The numbers in words. Nothing is called a help that the numbers do not show."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import NamedTuple
 
+from fairflac.metrics import Measured
 from fairflac.report.labels import labels
-from fairflac.report.models import Model, Scores
+from fairflac.report.models import Model
+from fairflac.report.ranges import with_range
 
 VISIBLE_GAP = 0.05  # between aligned and conflicting images; less says little about a shortcut
 VISIBLE_GAIN = 0.01  # of unbiased accuracy; less is no help worth the name, however many test images there are
@@ -18,14 +20,31 @@ class Verdict(NamedTuple):
     gain: list[str]  # did training against it help?
 
 
-def verdict(models: Sequence[Model], shortcut: str, size: float) -> Verdict:
+class Scores(NamedTuple):
+    """The numbers that need a known attribute."""
+
+    unbiased: Measured
+    aligned: Measured
+    conflicting: Measured
+    worst_group: Measured
+
+    @property
+    def gap(self) -> float:
+        """How much the model loses where the attribute does not go with the class."""
+        return self.aligned.value - self.conflicting.value
+
+
+def verdict(
+    models: Sequence[Model], numbers: Mapping[str, Mapping[str, Measured]], shortcut: str, size: float
+) -> Verdict:
     """One paragraph per model, and one for what cannot be said.
 
-    `shortcut` is the attribute's name, `size` the number of test images behind an unbiased accuracy.
+    `numbers` are by model and metric, `shortcut` is the attribute's name, `size` the number of test images behind an
+    unbiased accuracy.
     """
-    known = [(model, model.scores) for model in models if model.scores]
+    known = [(model, scores) for model in models if (scores := _scores(numbers[model.name]))]
     if not known:
-        return Verdict([_unknown(models)], [])
+        return Verdict([_unknown(numbers)], [])
     plain = [pair for pair in known if pair[0].method == "vanilla"]
     if not plain:
         return Verdict(
@@ -51,31 +70,38 @@ def margin(first: float, second: float, size: float) -> float:
     return max(VISIBLE_GAIN, 2 * sqrt((first * (1 - first) + second * (1 - second)) / size))
 
 
+def _scores(numbers: Mapping[str, Measured]) -> Scores | None:
+    """None: the attribute is not known, or some kind of group has no image."""
+    return Scores(*(numbers[name] for name in Scores._fields)) if numbers.keys() >= set(Scores._fields) else None
+
+
 def _rates(model: Model, scores: Scores, shortcut: str) -> str:
-    seeds = f" (mean of {model.seeds} seeds)" if model.seeds > 1 else ""
+    seeds = f", in the mean of {model.seeds} seeds" if model.seeds > 1 else ""
     return (
-        f"The {model.name} model{labels(model.run, shortcut).clause} is right on {_share(scores.aligned)} of the test "
-        f"images where the {shortcut} goes with the class and on {_share(scores.conflicting)} where it does not{seeds}"
+        f"The {model.name} model{labels(model.run, shortcut).clause} is right on {with_range(scores.aligned)} of the "
+        f"test images where the {shortcut} goes with the class and on {with_range(scores.conflicting)} where it does "
+        f"not{seeds}"
     )
 
 
 def _lean(scores: Scores, shortcut: str) -> str:
     if scores.gap <= VISIBLE_GAP:
         return f"there is no sign that it leans on the {shortcut}"
-    if scores.conflicting < scores.aligned / 2:
+    if scores.conflicting.value < scores.aligned.value / 2:
         return f"it reads the {shortcut}"
     return f"it leans on the {shortcut}"
 
 
 def _comparison(scores: Scores, base: Scores, base_name: str, shortcut: str, size: float) -> str:
-    gain, enough = scores.unbiased - base.unbiased, margin(scores.unbiased, base.unbiased, size)
-    numbers = f"with every group counted alike it is right on {_share(scores.unbiased)}"
-    against = f"the {base_name} model on {_share(base.unbiased)}"
+    first, second = base.unbiased.value, scores.unbiased.value
+    gain, enough = second - first, margin(first, second, size)
+    numbers = f"with every group counted alike it is right on {with_range(scores.unbiased)}"
+    against = f"the {base_name} model on {with_range(base.unbiased)}"
     if gain < -enough:
         return f"This did not help: {numbers}, {against}, so it is the worse of the two."
     if gain <= enough:
         return f"This is no clear help: {numbers}, {against}, a difference too small to count on."
-    if scores.conflicting <= base.conflicting:
+    if scores.conflicting.value <= base.conflicting.value:
         return (
             f"This is no help against the shortcut: {numbers}, {against}, but the gain is not where the {shortcut} "
             "and the class disagree."
@@ -85,21 +111,15 @@ def _comparison(scores: Scores, base: Scores, base_name: str, shortcut: str, siz
 
 def _remainder(scores: Scores, shortcut: str) -> str:
     """What a model that is better still gets wrong."""
-    worst = f"in its worst group, one class with one {shortcut}, it is right on {_share(scores.worst_group)}"
+    worst = f"in its worst group, one class with one {shortcut}, it is right on {with_range(scores.worst_group)}"
     if scores.gap > VISIBLE_GAP:
-        points = f"{100 * scores.gap:.1f}"
-        return f"It is not free of the {shortcut}: a gap of {points} points is left, and {worst}."
+        return f"It is not free of the {shortcut}: it is still better where that goes with the class, and {worst}."
     return f"Whether the {shortcut} goes with the class makes little difference to it; {worst}."
 
 
-def _unknown(models: Sequence[Model]) -> str:
-    accuracies = ", ".join(f"{model.name} {_share(model.accuracy)}" for model in models)
+def _unknown(numbers: Mapping[str, Mapping[str, Measured]]) -> str:
+    accuracies = ", ".join(f"{name} {with_range(found['accuracy'])}" for name, found in numbers.items())
     return (
         "The test images carry no label that tells which of them follow a shortcut and which do not. This report "
         f"can therefore not say whether a model leans on one. Accuracy over all test images: {accuracies}."
     )
-
-
-def _share(value: float) -> str:
-    """A percentage; only what is exactly all or nothing is written without a decimal."""
-    return f"{100 * value:.0f} %" if value in (0, 1) else f"{100 * value:.1f} %"

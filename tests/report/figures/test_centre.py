@@ -1,5 +1,6 @@
 """Distances from the centre: images stand as far out as they are, on the side of their kind."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -70,7 +71,11 @@ def test_caption_has_the_medians(models: dict[str, Run]) -> None:
             for i in KEPT
             if numbers.y[i] != numbers.y[centre] and numbers.bias["hue"][i] == numbers.bias["hue"][centre]
         ]
-        assert f"{name} {np.median(red):.2f} and {np.median(blue):.2f}" in drawing.caption
+        shown = re.search(
+            rf"{name} (\S+) \((\S+)–(\S+), n = {len(red)}\) and (\S+) \(.*?, n = {len(blue)}\)", drawing.caption
+        )
+        assert shown is not None and (shown[1], shown[4]) == (f"{np.median(red):.2f}", f"{np.median(blue):.2f}")
+        assert float(shown[2]) <= float(shown[1]) <= float(shown[3])
 
 
 def test_a_centre_needs_both_kinds_of_others(make_run: MakeRun) -> None:

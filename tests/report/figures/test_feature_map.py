@@ -63,7 +63,9 @@ def test_points_colours_and_caption(make_run: MakeRun) -> None:
     far = distances(numbers.features) + np.diag(np.full(len(numbers), np.inf))
     nearest = [min(range(len(numbers)), key=lambda j: far[i, j]) for i in range(len(numbers))]
     share = np.mean([numbers.y[i] == numbers.y[j] for i, j in enumerate(nearest)])
-    assert f"vanilla class {100 * share:.1f} %, hue" in drawing.caption
+    assert (
+        f"vanilla class {100 * share:.1f} % (" in drawing.caption and f", n = {len(numbers)}), hue" in drawing.caption
+    )
 
 
 def test_many_values_are_others(make_run: MakeRun) -> None:

@@ -60,11 +60,14 @@ def test_names_and_the_lowest_group(make_run: MakeRun) -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == ["$a$", "b", "c", "d"]
     assert not axes.get_yticklabels()[0].get_parse_math()
     assert [label.get_text() for label in axes.get_xticklabels()] == ["red", "_blue", "x", "y"]
-    assert "flac 0.0 % (c with _blue, n = 20)" in drawing.caption
+    assert "flac 0.0 % (0.0–16.8, n = 20), c with _blue" in drawing.caption
 
 
 def test_a_lowest_accuracy_of_many_groups_is_counted(make_run: MakeRun) -> None:
-    assert "vanilla 0.0 % in 12 of 16 groups" in group_accuracies({"vanilla": make_run("vanilla", table(1, 0))}).caption
+    assert (
+        "vanilla 0.0 % (0.0–16.8, n = 20) in 12 of 16 groups"
+        in group_accuracies({"vanilla": make_run("vanilla", table(1, 0))}).caption
+    )
 
 
 def test_a_panel_for_each_model_and_attribute(make_run: MakeRun) -> None:

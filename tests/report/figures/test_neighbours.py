@@ -64,8 +64,9 @@ def test_caption_counts_over_all_conflicting_images(models: dict[str, Run]) -> N
         numbers, shared = run.predictions, []
         for query in queries:
             shared += [numbers.y[other] == numbers.y[query] for other in slowly(numbers, query, 4)]
-        assert f"{name} {100 * np.mean(shared):.1f} % of the same class" in drawing.caption
+        assert f"{name} {100 * np.mean(shared):.1f} % (" in drawing.caption
     assert f"all {len(queries)} such images" in drawing.caption
+    assert drawing.caption.count(f", n = {len(queries)}) of the same") == 2 * len(models)
 
 
 def test_queries_are_conflicting_of_different_classes_and_the_same_whatever_the_models(models: dict[str, Run]) -> None:

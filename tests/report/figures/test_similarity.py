@@ -34,7 +34,8 @@ def test_caption_has_the_shares(make_run: MakeRun) -> None:
     leaning = table(1.0, 0.2)
     drawing = similarities({"vanilla": make_run("vanilla", leaning)})
     share = pair_similarities(leaning).class_first
-    assert share is not None and f"vanilla {100 * share:.1f} %." in drawing.caption
+    assert share is not None and f"vanilla {100 * share:.1f} % (" in drawing.caption
+    assert drawing.caption.endswith(f", n = {len(leaning)}).")
     assert "another hue" in drawing.alt
 
 

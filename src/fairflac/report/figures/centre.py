@@ -8,6 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Arc
 from matplotlib.ticker import MaxNLocator
 
+from fairflac.metrics.intervals import drawn_anew
 from fairflac.metrics.representation import distances
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
 from fairflac.report.figures.names import attribute_name
@@ -42,7 +43,7 @@ def distances_from_centre(models: Mapping[str, Run], columns: int = 3) -> Drawin
     legend(figure, handles, labels, columns=min(columns, len(models)), place="outside lower center")
     attribute = attribute_name(gallery.any_table)
     medians = "; ".join(
-        f"{name} {np.median(values[members[CLASS]]):.2f} and {np.median(values[members[ATTRIBUTE]]):.2f}"
+        f"{name} {_median(values[members[CLASS]])} and {_median(values[members[ATTRIBUTE]])}"
         for name, values in far.items()
     )
     return Drawing(
@@ -53,6 +54,11 @@ def distances_from_centre(models: Mapping[str, Run], columns: int = 3) -> Drawin
         f"{attribute}, and to images of other classes with the same {attribute}: {medians}. In a model that ignores "
         f"the {attribute} the first is the smaller one.",
     )
+
+
+def _median(far: np.ndarray) -> str:
+    low, high = drawn_anew(far, np.median)
+    return f"{np.median(far):.2f} ({low:.2f}–{high:.2f}, n = {len(far)})"
 
 
 def _choose(gallery: SharedGallery) -> tuple[int, dict[Kind, np.ndarray]]:

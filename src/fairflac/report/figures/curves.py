@@ -65,7 +65,8 @@ def training_curves(models: Mapping[str, Run], columns: int = 3) -> Drawing:
         figure,
         f"Curves over the epochs for {', '.join(histories)}: {', '.join(quantity.title for quantity in shown)}. "
         "The caption has where they end.",
-        f"At the end of training: {'; '.join(_end(name, history) for name, history in histories.items())}."
+        f"At the end of training: {'; '.join(_end(name, history) for name, history in histories.items())}. "
+        "These are means over the last epoch, or over the validation images; a run keeps no range of them."
         + (" Losses of different methods are different sums: compare how they fall." if len(histories) > 1 else ""),
     )
 

@@ -9,11 +9,13 @@ from matplotlib.colors import is_color_like
 from matplotlib.lines import Line2D
 from sklearn.manifold import TSNE
 
+from fairflac.metrics import Measured
+from fairflac.metrics.intervals import share_interval
 from fairflac.metrics.representation import distances, subsample
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
 from fairflac.report.figures.names import class_names, short, value_names
 from fairflac.report.figures.style import FAINT, INK, VALUES, bare, headline, panels
-from fairflac.report.tables import percent
+from fairflac.report.ranges import with_range
 from fairflac.runs import Run
 
 MOST_POINTS = 500
@@ -120,5 +122,7 @@ def _nearest(name: str, features: np.ndarray, colourings: list[Colouring]) -> st
     far = distances(features)
     np.fill_diagonal(far, np.inf)
     nearest = far.argmin(axis=1)
-    shares = (f"{one.title} {percent(float((one.values == one.values[nearest]).mean()))}" for one in colourings)
-    return f"{name} " + ", ".join(shares)
+    shares = {one.title: float((one.values == one.values[nearest]).mean()) for one in colourings}
+    n = len(nearest)
+    numbers = {title: Measured(share, *share_interval(share, n), n) for title, share in shares.items()}
+    return f"{name} " + ", ".join(f"{title} {with_range(one)}" for title, one in numbers.items())

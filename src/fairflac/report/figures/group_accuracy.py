@@ -9,12 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
+from fairflac.metrics import Measured, count
 from fairflac.metrics.groups import SMALL
+from fairflac.metrics.intervals import share_interval
 from fairflac.predictions import Predictions
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
 from fairflac.report.figures.names import class_names, short, value_names
 from fairflac.report.figures.style import FAINT, INK, headline, panels, readable_on
-from fairflac.report.tables import percent
+from fairflac.report.ranges import with_range
 from fairflac.runs import Run
 
 MOST_WRITTEN = 20  # classes or values; numbers in smaller cells could not be read
@@ -43,18 +45,12 @@ class Panel(NamedTuple):
         share = float(np.nanmin(self.groups.accuracy))
         groups = np.argwhere(self.groups.accuracy == share)
         if len(groups) > 1:
-            return f"{self.title} {percent(share)} in {len(groups)} of {np.count_nonzero(self.groups.n)} groups"
+            largest = _range(share, int(self.groups.n[tuple(groups.T)].max()))
+            all_groups = np.count_nonzero(self.groups.n)
+            return f"{self.title} {largest} in {len(groups)} of {all_groups} groups, in brackets the largest of them"
         row, column = groups[0]
-        n = self.groups.n[row, column]
-        return f"{self.title} {percent(share)} ({self.classes[row]} with {self.values[column]}, n = {n})"
-
-
-def count_groups(table: Predictions, attribute: str, classes: int, values: int) -> Groups:
-    """Over all images of the table."""
-    group = table.y * values + table.bias[attribute]
-    n = np.bincount(group, minlength=classes * values).reshape(classes, values)
-    right = np.bincount(group[table.prediction == table.y], minlength=classes * values).reshape(classes, values)
-    return Groups(n, np.where(n > 0, right / np.maximum(n, 1), np.nan))
+        number = _range(share, int(self.groups.n[row, column]))
+        return f"{self.title} {number}, {self.classes[row]} with {self.values[column]}"
 
 
 def group_accuracies(models: Mapping[str, Run], columns: int | None = None) -> Drawing:
@@ -93,9 +89,22 @@ def _panels(name: str, run: Run) -> list[Panel]:
     for attribute, column in table.bias.items():
         values = value_names(run, attribute, column)
         title = name if len(table.bias) == 1 else f"{name}, {short(attribute.replace('_', ' '))}"
-        groups = count_groups(table, attribute, len(classes), len(values))
+        groups = _groups(table, attribute, len(classes), len(values))
         found.append(Panel(title, groups, classes, values))
     return found
+
+
+def _groups(table: Predictions, attribute: str, classes: int, values: int) -> Groups:
+    """The counts, in a map that has room for values without images."""
+    counts, present = count(table, attribute), np.unique(table.bias[attribute])
+    n, right = np.zeros((2, classes, values), dtype=np.int64)
+    for whole, found in ((n, counts.per_group), (right, counts.right)):
+        whole[:, present] = found[:classes]
+    return Groups(n, np.where(n > 0, right / np.maximum(n, 1), np.nan))
+
+
+def _range(share: float, n: int) -> str:
+    return with_range(Measured(share, *share_interval(share, n), n))
 
 
 def _inches(cells: int, one: float) -> float:

@@ -1,10 +1,11 @@
-"""Names of classes and attribute values as figures show them: those of the run, or numbers in an old run."""
+"""Names as a figure has room for them, and numbers that say what they are of."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from fairflac.predictions import Predictions
+from fairflac.report.names import Names, known_attribute
 from fairflac.runs import Run
 
 LONGEST = 18
@@ -18,25 +19,28 @@ def short(name: object, longest: int = LONGEST) -> str:
 
 
 def attribute_name(table: Predictions) -> str:
-    """The known attribute in a sentence; several that measure the same thing are one."""
-    kinds = dict.fromkeys(table.repeats.get(name, name) for name in table.bias)
-    return " or ".join(short(name.replace("_", " ")) for name in kinds) or "attribute"
+    """The known attribute in a sentence."""
+    return short(known_attribute(table) or "attribute", 2 * LONGEST)
 
 
 def class_names(run: Run, y: np.ndarray) -> list[str]:
     """One name per class, as many as there are classes."""
-    return _names(run.result.get("classes"), y, "class ")
+    names = Names.of(run.result)
+    return _shown([names.of_class(place) for place in range(_count(y, names.classes))], "class ")
 
 
 def value_names(run: Run, attribute: str, values: np.ndarray) -> list[str]:
     """One name per value of an attribute."""
-    known = run.result.get("attributes") or {}
-    return _names(known.get(attribute), values, short(attribute.replace("_", " "), 10) + " ")
+    names = Names.of(run.result)
+    count = _count(values, names.values.get(attribute, []))
+    prefix = short(attribute.replace("_", " "), 10) + " "
+    return _shown([names.of_value(attribute, place) for place in range(count)], prefix)
 
 
-def _names(known: Sequence[str] | None, values: np.ndarray, prefix: str) -> list[str]:
-    count = max(int(values.max(initial=-1)) + 1, len(known or ()))
-    shown = [short(name) for name in known or ()]
-    # A name that is a number alone says nothing beside another axis of numbers.
-    shown = [prefix + name if name.isdecimal() else name for name in shown]
-    return [*shown, *(f"{prefix}{value}" for value in range(len(shown), count))]
+def _count(values: np.ndarray, known: Sequence[str]) -> int:
+    return max(int(values.max(initial=-1)) + 1, len(known))
+
+
+def _shown(names: Sequence[str], prefix: str) -> list[str]:
+    """A name that is a number alone says nothing beside another axis of numbers."""
+    return [prefix + name if (name := short(full)).isdecimal() else name for full in names]

@@ -6,6 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from fairflac.metrics import Measured
+from fairflac.metrics.intervals import drawn_anew, never_certain
 from fairflac.predictions import Predictions
 from fairflac.report.figures.drawing import Drawing
 from fairflac.report.figures.names import MODEL, attribute_name, short
@@ -14,8 +16,8 @@ from fairflac.report.figures.shared_gallery import SharedGallery
 from fairflac.report.figures.style import INK, QUERY, bare, legend, new_figure
 from fairflac.report.figures.thumbnail import thumbnail
 from fairflac.report.neighbours import NEAREST, nearest
+from fairflac.report.ranges import with_range
 from fairflac.report.shared import conflicting
-from fairflac.report.tables import percent
 from fairflac.runs import Run
 
 QUERIES = 3
@@ -49,8 +51,14 @@ def nearest_neighbours(models: Mapping[str, Run], queries: int = QUERIES, count:
 def _numbers(name: str, table: Predictions, found: np.ndarray, attribute: str) -> str:
     queries = np.flatnonzero(conflicting(table))
     kinds = pair_kinds(table)[queries[:, None], found[queries]]
-    by_class, by_attribute = float((kinds >= 2).mean()), float((kinds % 2 == 1).mean())
-    return f"{name} {percent(by_class)} of the same class, {percent(by_attribute)} of the same {attribute}"
+    by_class, by_attribute = (_share(shared.mean(axis=1)) for shared in (kinds >= 2, kinds % 2 == 1))
+    return f"{name} {by_class} of the same class, {by_attribute} of the same {attribute}"
+
+
+def _share(of_each: np.ndarray) -> str:
+    """The mean over the queries."""
+    mean = float(of_each.mean())
+    return with_range(Measured(mean, *never_certain(mean, drawn_anew(of_each), len(of_each)), len(of_each)))
 
 
 def _grid(gallery: SharedGallery, rows: list[tuple[int, str]], found: Mapping[str, np.ndarray], models: int) -> Figure:

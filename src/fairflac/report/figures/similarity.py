@@ -11,8 +11,9 @@ from fairflac.predictions import Predictions
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
 from fairflac.report.figures.names import attribute_name
 from fairflac.report.figures.style import INK, SAME_ATTRIBUTE, SAME_CLASS, legend, panels, tidy
-from fairflac.report.similarity import PairSimilarities, pair_similarities
-from fairflac.report.tables import percent
+from fairflac.report.ranges import with_range
+from fairflac.report.similarity import PairSimilarities, class_first, pair_similarities
+from fairflac.report.tables import UNKNOWN
 from fairflac.runs import Run
 
 BINS: list[float] = np.linspace(1 / 3, 1, 61).tolist()  # unit vectors are at most 2 apart
@@ -25,13 +26,13 @@ def similarities(models: Mapping[str, Run], columns: int = 3) -> Drawing:
     if not known:
         raise NothingToDraw("no attribute of the test images is known, so there are no pairs to tell apart")
     attribute = attribute_name(next(iter(known.values())))
-    shares = {name: percent(pair_similarities(table).class_first) for name, table in known.items()}
+    shares = {name: class_first(table) for name, table in known.items()}
     return Drawing(
         similarity_distributions(known, columns),
         f"For {', '.join(known)}: distributions of the similarity of pairs of test images, in red with the same class "
         f"and another {attribute}, in blue with the same {attribute} and another class. The caption has the numbers.",
         "How often a red pair is more alike than a blue one (50 % is no preference): "
-        + ", ".join(f"{name} {share}" for name, share in shares.items())
+        + ", ".join(f"{name} {with_range(share) if share else UNKNOWN}" for name, share in shares.items())
         + ".",
     )
 
