@@ -1,5 +1,6 @@
 """Stage 1 as stage 2 sees it, on real runs with a tiny network."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -44,8 +45,10 @@ def test_features_are_addressed_by_sample_index(finished: tuple[Run, Run], fabri
     torch.testing.assert_close(bias_source(live, data, fabric, run, bias_run)(index, x).features, direct)
 
 
-def test_stored_features_are_used_until_weights_or_data_change(finished: tuple[Run, Run], fabric: Fabric) -> None:
-    run, bias_run = finished
+def test_stored_features_are_used_until_weights_or_data_change(
+    finished: tuple[Run, Run], fabric: Fabric, tmp_path: Path
+) -> None:
+    run, bias_run = Run(shutil.copytree(finished[0].path, tmp_path / "run")), finished[1]
     config = load_config(run)
     data = load_split(config, run.path, "train")
     assert data is not None

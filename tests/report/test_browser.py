@@ -138,6 +138,7 @@ def test_phone_darkness_and_paper(browser: Browser, page: Path, tmp_path: Path) 
     for dark in (False, True):
         browser.open(page, width=390, height=844, dark=dark)
         assert browser.run("document.documentElement.scrollWidth") <= 390
+        assert browser.run("[...document.querySelectorAll('.scrolls img')].every(i => i.offsetWidth > 600)")
         grounds.add(browser.run("getComputedStyle(document.body).backgroundColor"))
         browser.screenshot(tmp_path / f"phone-{dark}.png")
     assert len(grounds) == 2

@@ -100,7 +100,8 @@ def test_page_can_be_read_aloud(runs: list[Run]) -> None:
     assert all(image["aria-label"] for image in page.all("span") if image.get("role") == "img")
     assert all(cell["scope"] in ("row", "col") for cell in page.all("th"))
     scrollable = [element for element in page.all("div") if (element.get("class") or "").startswith("scroll")]
-    assert len(scrollable) == 6 and all(element["tabindex"] == "0" and element["aria-label"] for element in scrollable)
+    assert len(scrollable) == len(page.all("table")) + len(page.all("img"))
+    assert all(element["tabindex"] == "0" and element["aria-label"] for element in scrollable)
 
 
 def test_page_tells_what_happened(runs: list[Run], tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ def test_page_tells_what_happened(runs: list[Run], tmp_path: Path) -> None:
         "This helps",
         "Each model was trained once",
         "vanilla class 40.0 % 36.",  # the row of vanilla, with the lower end of its interval
-        "n = 320 100.0 % 100.0–100.0 n = 80 20.0 %",
+        "n = 320 100.0 % 95.5–100.0 n = 80 20.0 %",
         "Gain over vanilla: flac +40.0 points",
         "Training took: vanilla 12 s; flac 12 s, and its bias model 12 s.",
         "ant green no 20 few 20.0 %",

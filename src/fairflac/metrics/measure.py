@@ -1,5 +1,6 @@
 """The numbers of a table of predictions, with and without error bars."""
 
+from collections.abc import Sequence
 from statistics import fmean
 from typing import NamedTuple
 
@@ -58,9 +59,14 @@ def measure(table: Predictions) -> dict[str, Measured]:
         parts = [_measured(counts, METRICS) for counts in repeated]
         for name in METRICS:
             if known := [part[name] for part in parts if name in part]:
-                value, low, high, n = (fmean(column) for column in zip(*known, strict=True))
-                numbers[name + suffix] = Measured(value, low, high, round(n))
+                numbers[name + suffix] = mean(known)
     return numbers
+
+
+def mean(parts: Sequence[Measured]) -> Measured:
+    """Of the numbers, of both ends of their intervals, and of the images behind them."""
+    value, low, high, n = (fmean(column) for column in zip(*parts, strict=True))
+    return Measured(value, low, high, round(n))
 
 
 def accuracy(table: Predictions) -> float:

@@ -8,7 +8,7 @@ import torch
 
 from fairflac.losses.flac.inferred import inferred_pairs
 from fairflac.losses.flac.settings import Settings
-from fairflac.metrics.intervals import DRAWS, SEED, percentiles
+from fairflac.metrics.intervals import DRAWS, SEED, never_certain, percentiles
 from fairflac.metrics.measure import Measured
 
 
@@ -23,9 +23,9 @@ class Half(NamedTuple):
     def summary(self) -> dict[str, Measured]:
         """Precision, recall, and the precision of pairs drawn blindly from the candidates."""
         return {
-            "precision": _ratio(self.both, self.inferred),
-            "recall": _ratio(self.both, self.true),
-            "chance": _ratio(self.true, self.candidates),
+            "precision": _share(self.both, self.inferred),
+            "recall": _share(self.both, self.true),
+            "chance": _share(self.true, self.candidates),
         }
 
 
@@ -65,6 +65,12 @@ def pair_quality(halves: Mapping[str, Half], *, known: bool) -> dict[str, Measur
 def _sizes(candidates: np.ndarray, inferred: np.ndarray, true: np.ndarray) -> tuple[int, ...]:
     """Of (N, N) masks of one batch, in the order of `Half`."""
     return tuple(int(np.count_nonzero(mask)) for mask in (candidates, inferred, true, inferred & true))
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> Measured:
+    """All or nothing is as sure as that many batches make it, as if the pairs of one batch were one."""
+    value, low, high, n = _ratio(part, whole)
+    return Measured(value, *never_certain(value, (low, high), n), n)
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> Measured:

@@ -23,7 +23,7 @@ from fairflac.report.tables import percent
 from fairflac.runs import Run
 
 TITLE = "Does the model lean on a shortcut?"
-RANGE = re.compile(r"\([^()]*, n = [\d,]+[^()]*\)")
+RANGE = re.compile(r"(\([^()]*), (n = [\d,]+[^()]*\))")
 
 
 def render(runs: Sequence[Run], title: str = TITLE) -> str:
@@ -65,7 +65,8 @@ def write(runs: Sequence[Run], path: Path, title: str = TITLE) -> None:
 
 def _lighter(sentence: str) -> Markup:
     """Ranges in brackets stand back, so that a sentence can be read without them."""
-    return Markup(RANGE.sub(r"<small>\g<0></small>", str(escape(_unbroken(sentence)))))
+    marked = RANGE.sub(r"<small><span>\1,</span> <span>\2</span></small>", str(escape(_unbroken(sentence))))
+    return Markup(marked)  # a line may end between range and n only
 
 
 def _unbroken(value: object) -> object:

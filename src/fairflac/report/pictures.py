@@ -10,13 +10,14 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from PIL import Image
 
-from fairflac.report.figures import png, sample_grid, similarities, svg
+from fairflac.report.figures import png, sample_grid, svg
 from fairflac.report.figures.centre import distances_from_centre
 from fairflac.report.figures.curves import training_curves
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
 from fairflac.report.figures.feature_map import feature_maps
 from fairflac.report.figures.group_accuracy import group_accuracies
 from fairflac.report.figures.pairs_per_batch import pairs_per_batch
+from fairflac.report.figures.similarity import known_tables, similarities, similarity_distributions
 from fairflac.runs import Run
 from fairflac.samples import Samples
 
@@ -42,6 +43,7 @@ DRAWINGS: tuple[tuple[str, Callable[[Mapping[str, Run]], Drawing], bool], ...] =
     ("How training went", training_curves, False),
     ("How many pairs FLAC learns from", lambda models: pairs_per_batch(list(models.values())), False),
 )
+NARROW = 7.0  # inches; figures up to here would have letters too large if they were as wide as the page
 PNG_RESOLUTION = 110  # dots per inch, of figures as wide as the page
 
 
@@ -56,7 +58,8 @@ def pictures(models: Mapping[str, Run], shortcut: str | None) -> list[Picture]:
 
 def _drawn(title: str, drawing: Drawing, as_png: bool) -> Picture:
     kind, content = ("png", _palette_png(drawing.figure)) if as_png else ("svg+xml", svg(drawing.figure))
-    return Picture(title, data_uri(kind, content), drawing.alt, drawing.caption, wide=True)
+    wide = drawing.figure.get_figwidth() > NARROW
+    return Picture(title, data_uri(kind, content), drawing.alt, drawing.caption, wide=wide)
 
 
 def _palette_png(figure: Figure) -> bytes:
@@ -88,14 +91,15 @@ def _samples(path: Path, shortcut: str | None) -> Picture | None:
 
 def _similarities(models: Mapping[str, Run], shortcut: str | None) -> Picture | None:
     try:
-        drawing, narrow = (similarities(models, columns) for columns in (3, 1))
+        drawing = similarities(models)
     except NothingToDraw:
         return None
+    narrow = similarity_distributions(known_tables(models), columns=1)
     reading = (
         "Every model turns an image into a list of numbers, and two images are alike to the model when their numbers "
         f"are close. Red pairs share their class and not the {shortcut}; blue pairs share the {shortcut} and not their "
         "class. To a model that looks at the class, red pairs are the more alike ones: red lies to the right of blue. "
         f"To a model that looks at the {shortcut}, blue lies to the right."
     )
-    wide, small = (data_uri("svg+xml", svg(one.figure)) for one in (drawing, narrow))
+    wide, small = (data_uri("svg+xml", svg(figure)) for figure in (drawing.figure, narrow))
     return Picture("What the models look at", wide, drawing.alt, drawing.caption, reading, small, wide=True)

@@ -108,6 +108,6 @@ def _draw(axes: Axes, one: Distribution, bins: np.ndarray) -> None:
     shares = np.full(len(one.pairs), 1 / len(one.pairs))
     axes.hist(one.pairs, bins.tolist(), weights=shares, color=SERIES[0], alpha=0.75)
     axes.set_xlim(float(bins[0]), float(bins[-1]))
-    axes.yaxis.set_major_formatter("{x:.0%}")
+    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     axes.locator_params(axis="y", nbins=3)
     axes.axvline(float(one.pairs.mean()), color=INK, linewidth=1.2, linestyle="--")

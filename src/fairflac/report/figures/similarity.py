@@ -21,8 +21,7 @@ BINS: list[float] = np.linspace(1 / 3, 1, 61).tolist()  # unit vectors are at mo
 
 def similarities(models: Mapping[str, Run], columns: int = 3) -> Drawing:
     """`similarity_distributions` of all models whose test images have a known attribute."""
-    tables = {name: run.predictions for name, run in models.items()}
-    known = {name: table for name, table in tables.items() if table.bias}
+    known = known_tables(models)
     if not known:
         raise NothingToDraw("no attribute of the test images is known, so there are no pairs to tell apart")
     attribute = attribute_name(next(iter(known.values())))
@@ -35,6 +34,12 @@ def similarities(models: Mapping[str, Run], columns: int = 3) -> Drawing:
         + ", ".join(f"{name} {with_range(share) if share else UNKNOWN}" for name, share in shares.items())
         + ".",
     )
+
+
+def known_tables(models: Mapping[str, Run]) -> dict[str, Predictions]:
+    """Of the models whose test images have a known attribute."""
+    tables = {name: run.predictions for name, run in models.items()}
+    return {name: table for name, table in tables.items() if table.bias}
 
 
 def similarity_distributions(named: Mapping[str, Predictions], columns: int = 3) -> Figure:
