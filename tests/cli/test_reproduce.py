@@ -59,9 +59,9 @@ class InThisProcess:
 
 def test_a_figure_is_drawn_from_the_runs_of_its_table(tiny_scale, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("fairflac.cli.reproduce._executor", lambda *options: InThisProcess())
-    words = ["figure5", "--data", tmp_path, "--runs", tmp_path / "runs", "-o", tmp_path / "out"]
+    words = ["figure1", "--data", tmp_path, "--runs", tmp_path / "runs", "-o", tmp_path / "out"]
     assert call(monkeypatch, *words) == 0
-    assert sorted(path.suffix for path in (tmp_path / "out" / "figure5-cpu").iterdir()) == [".png", ".svg"]
+    assert sorted(path.suffix for path in (tmp_path / "out" / "figure1-cpu").iterdir()) == [".png", ".svg"]
 
 
 def test_data_that_is_not_there_is_a_gap_with_a_reason_and_loses_nothing(monkeypatch, tmp_path, capsys):
