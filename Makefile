@@ -9,8 +9,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/installed
 	$(BIN)/fairflac demo
 
+# As many test processes as cores, with one thread each: most tests are too small for two.
 test: $(VENV)/installed-dev lint types
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
