@@ -19,16 +19,19 @@ from small_runs import MANY, Recorder, config
 # Ray leaves files and processes to the system when it shuts down, and says nothing about it but this.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
-NODE = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "include_log_monitor": False}
+WITHOUT = 'Ray is not installed: pip install "fairflac[ray]"'
+# Two loopback addresses for two machines; 127.0.0.1 will not do, as Ray takes it for the address of the network card.
+NODE = {"num_cpus": 1, "node_ip_address": "127.0.0.3", "include_log_monitor": False}
+HEAD = {**NODE, "node_ip_address": "127.0.0.2", "include_dashboard": False, "no_monitor": True}
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    pytest.importorskip("ray", reason='Ray is not installed: pip install "fairflac[ray]"')
+    pytest.importorskip("ray", reason=WITHOUT)
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False, "no_monitor": True})
+    cluster = Cluster(initialize_head=True, head_node_args=HEAD)
     yield cluster
     cluster.shutdown()
 
@@ -79,6 +82,12 @@ def test_a_run_that_fits_nowhere(cluster: Any, tmp_path: Path):
     executor = RayExecutor(cluster.address, cpus=1, gpus=4, retries=0, shared=True)
     with pytest.raises(UserError, match="no machine of the Ray cluster has 1 CPUs and 4 GPUs"):
         executor.run([], Place(tmp_path, tmp_path), Recorder())
+
+
+def test_an_address_where_nobody_answers(tmp_path: Path):
+    pytest.importorskip("ray", reason=WITHOUT)
+    with pytest.raises(UserError, match=r"no Ray cluster answers at '127\.0\.0\.1:1'"):
+        RayExecutor("127.0.0.1:1", 1, 0, 1, True).run([], Place(tmp_path, tmp_path), Recorder())
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

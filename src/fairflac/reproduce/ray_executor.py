@@ -4,6 +4,7 @@ Ray's own retries are off: `carry_out` replaces lost workers, as it does for eve
 """
 
 import os
+import socket
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -61,8 +62,9 @@ def _connected(address: str | None) -> Iterator[None]:
         raise UserError('the executor ray needs Ray: pip install "fairflac[ray]"') from None
     own = {"_node_ip_address": "127.0.0.1", "include_dashboard": False} if address is None else {}
     try:
+        _knock(address or "local")
         ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **own)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         if address is None:
             raise
         raise UserError(f"no Ray cluster answers at '{address}': {error}") from error
@@ -70,6 +72,13 @@ def _connected(address: str | None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Ray itself would try for a quarter of an hour to reach a machine that is not there."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def _home(place: Place) -> "ActorHandle[Home]":
