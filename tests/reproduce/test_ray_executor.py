@@ -36,7 +36,8 @@ def cluster() -> Iterator[Any]:
     cluster.shutdown()
 
 
-@pytest.mark.parametrize("shared", [True, False])
+# With a shared folder less can go wrong, and a minute of Ray shows it only where asked for.
+@pytest.mark.parametrize("shared", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_node_that_is_killed_loses_nothing(cluster: Any, tmp_path: Path, shared: bool):
     """Two runs on two nodes; the one of the killed node goes on elsewhere from its last checkpoint."""
     node = cluster.add_node(**NODE)

@@ -40,7 +40,7 @@ def tune_command(
     some. The test split is looked at once, for the run that was chosen.
     """
     from fairflac.options import parse_assignments
-    from fairflac.report.tuning import as_json, as_text, train_command
+    from fairflac.tune.page import as_json, as_text, train_command
     from fairflac.train import Place, adopt
     from fairflac.tune.plan import make_plan
     from fairflac.tune.sampler import load_optuna
