@@ -40,8 +40,8 @@ def tune_command(
     some. The test split is looked at once, for the run that was chosen.
     """
     from fairflac.options import parse_assignments
-    from fairflac.tune.page import as_json, as_text, train_command
     from fairflac.train import Place, adopt
+    from fairflac.tune.page import as_json, as_text, train_command
     from fairflac.tune.plan import make_plan
     from fairflac.tune.sampler import load_optuna
     from fairflac.tune.space import parse_searches
