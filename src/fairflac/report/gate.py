@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from fairflac.metrics import Measured
 from fairflac.report.names import Names
+from fairflac.report.quality import PARTS
 from fairflac.report.ranges import with_range
 from fairflac.report.tables import percent
 
-PARTS = (".low", ".high", ".n")
 BATCHES = " batches"
 
 
