@@ -21,7 +21,8 @@ from fairflac.train import Place
 
 def make(label: str, configs: Sequence[RunConfig], place: Place, executor: Executor) -> dict[str, str]:
     """Train what is not trained; the reasons for what failed, by run folder."""
-    jobs = [job for job in jobs_for(configs) if not place.run(job.config).done]
+    missing = [config for config in configs if not place.run(config).done]  # what is done needs no bias model any more
+    jobs = [job for job in jobs_for(missing) if not place.run(job.config).done]
     if not jobs:
         return {}
     with overall(label, jobs, silent=place.silent) as watch:

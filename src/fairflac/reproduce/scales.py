@@ -56,4 +56,4 @@ def reduced(table: str) -> Reduced:
 @cache
 def _load() -> dict[str, Reduced]:
     tables = tomllib.loads(files(__package__).joinpath("scales.toml").read_text(encoding="utf-8"))
-    return {name: Reduced(**entry) for name, entry in tables.items()}
+    return {name: Reduced(**tables[entry.get("same_as", name)]) for name, entry in tables.items()}

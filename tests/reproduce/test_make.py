@@ -1,0 +1,25 @@
+from fairflac.config import resolve
+from fairflac.reproduce.make import make
+from fairflac.train import Place
+
+
+class Remembers:
+    def __init__(self):
+        self.keys = []
+
+    def run(self, jobs, place, watch):
+        self.keys = [job.key for job in jobs]
+        return {}
+
+
+def test_a_finished_run_needs_its_bias_model_no_more(tmp_path):
+    done, missing = (resolve("biased-digits", "flac-b", seed) for seed in (0, 1))
+    run = tmp_path / done.folder
+    run.mkdir(parents=True)
+    (run / "done").touch()
+    executor = Remembers()
+    assert make("table", [done, missing], Place(tmp_path, tmp_path, silent=True), executor) == {}
+    assert executor.keys == [missing.stage_one().folder, missing.folder]
+    executor.keys = []
+    make("table", [done], Place(tmp_path, tmp_path, silent=True), executor)
+    assert executor.keys == []  # not even asked
