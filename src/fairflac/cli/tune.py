@@ -37,7 +37,7 @@ def tune_command(
     numbers if both ends are written as such (1:64, not 1.0:64).
 
     Every trial is an ordinary run. Stopped or killed, the same command goes on where it was; with more --trials it adds
-    some. The test split is looked at once, for the run that was chosen.
+    some. No choice sees the test split; its numbers are shown for the chosen run alone.
     """
     from fairflac.options import parse_assignments
     from fairflac.train import Place, adopt
