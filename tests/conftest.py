@@ -3,7 +3,10 @@ from pathlib import Path
 import pytest
 from lightning_fabric import Fabric
 
+from fairflac.bf16 import keep_clear_of_broken_amx
 from fairflac.engine import make_fabric
+
+keep_clear_of_broken_amx()
 
 
 @pytest.fixture(scope="session")

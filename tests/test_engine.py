@@ -94,18 +94,21 @@ def test_predictions_are_in_index_order(fabric: Fabric, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("device", "capabilities", "expected"),
+    ("device", "capabilities", "gain", "expected"),
     [
-        ("cpu", {"avx512_bf16": True}, "bf16-mixed"),
-        ("cpu", {"amx_bf16": True}, "bf16-mixed"),
-        ("cpu", {"avx2": True, "avx512_f": True}, "32-true"),
-        ("mps", {}, "32-true"),
+        ("cpu", {"avx512_bf16": True}, 1.8, "bf16-mixed"),
+        ("cpu", {"amx_bf16": True}, 3.0, "bf16-mixed"),
+        ("cpu", {"avx512_bf16": True}, 0.6, "32-true"),  # there, and slower than fp32
+        ("cpu", {"amx_bf16": True, "avx512_bf16": True}, 0.0, "32-true"),  # announced, and ends the process
+        ("cpu", {"avx2": True, "avx512_f": True}, 3.0, "32-true"),
+        ("mps", {}, 3.0, "32-true"),
     ],
 )
-def test_auto_precision_is_bf16_only_where_hardware_has_it(
-    device: str, capabilities: dict[str, bool], expected: str, monkeypatch: pytest.MonkeyPatch
+def test_auto_precision_is_bf16_only_where_it_is_faster(
+    device: str, capabilities: dict[str, bool], gain: float, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    monkeypatch.setattr(hardware, "bf16_gain", lambda: gain)
     assert hardware.choose_precision("auto", device) == expected
     assert hardware.choose_precision("32-true", device) == "32-true"
 

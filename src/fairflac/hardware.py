@@ -7,7 +7,10 @@ from pathlib import Path
 
 import torch
 
+from fairflac.bf16 import BROKEN, bf16_gain
 from fairflac.errors import UserError
+
+WORTH_IT = 1.2  # times faster, for digits that bf16 loses
 
 
 def cpu_name() -> str:
@@ -21,12 +24,13 @@ def cpu_name() -> str:
 
 
 def has_fast_bf16(device: str) -> bool:
-    """Does the device multiply bf16 in hardware? Emulated, it is many times slower than fp32."""
+    """Is bf16 worth it? Emulated, it is many times slower than fp32, and a processor's flags promise too much."""
     if device == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device == "cpu":
         capabilities = torch.cpu.get_capabilities()
-        return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+        claimed = capabilities.get("avx512_bf16") or capabilities.get("amx_bf16")
+        return bool(claimed) and bf16_gain() > WORTH_IT
     return False
 
 
@@ -64,5 +68,12 @@ def describe() -> dict[str, str | int]:
         "cpu": cpu_name(),
         "cores": os.cpu_count() or 1,
         "threads": torch.get_num_threads(),
-        "fast bf16": "yes" if has_fast_bf16(best_device()) else "no",
+        "fast bf16": _bf16_in_words(best_device()),
     }
+
+
+def _bf16_in_words(device: str) -> str:
+    if has_fast_bf16(device):
+        return "yes"
+    broken = device == "cpu" and torch.cpu.get_capabilities().get("amx_bf16") and bf16_gain() == BROKEN
+    return "no: this machine announces AMX, and a process that uses it dies" if broken else "no"

@@ -7,6 +7,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from fairflac import __version__
+from fairflac.bf16 import keep_clear_of_broken_amx
 from fairflac.cli import compare, data, demo, doctor, evaluate, figures, report, reproduce, train, tune
 from fairflac.cli import list as list_command
 from fairflac.errors import Stopped, UserError, describe_os_error
@@ -57,6 +58,7 @@ def main() -> None:
     """Run the program. A mistake of the user is one line and exit code 2, never a traceback."""
     # Before torch is imported. Threads that spin while they wait hold each other up as soon as anything else runs.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    keep_clear_of_broken_amx()
     try:
         sys.exit(app(prog_name="fairflac", standalone_mode=False))
     except UserError as error:

@@ -1,0 +1,82 @@
+"""Is arithmetic in bf16 faster than in fp32 on this processor?
+
+Its flags do not tell: without AMX bf16 can be the slower one, and some virtual machines announce AMX and end every
+process that uses it. So it is tried once in a process of its own, and the answer is kept. Imports no torch.
+"""
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from fairflac.files import write_text
+
+BROKEN = 0.0  # the gain of what ends the process
+ISA = "ONEDNN_MAX_CPU_ISA"
+WITHOUT_AMX = "AVX512_CORE_FP16"  # all that a processor with AMX has besides
+TRIAL_SECONDS = 120
+# Forward and backward pass of a convolution and of products, as networks here have them (a processor may die of one and
+# not of the other); prints fp32 seconds per bf16 second.
+TRIAL = """
+import time, torch
+conv = torch.nn.Conv2d(64, 64, 3, padding=1).to(memory_format=torch.channels_last)
+linear = torch.nn.Linear(64, 256)
+x = torch.randn(32, 64, 28, 28).contiguous(memory_format=torch.channels_last)
+def seconds(bf16):
+    start = time.perf_counter()
+    with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        y = linear(conv(x).permute(0, 2, 3, 1).flatten(0, 2)) + linear(conv(x).mean((2, 3))).mean()
+    y.float().mean().backward()
+    return time.perf_counter() - start
+pairs = [(seconds(False), seconds(True)) for _ in range(6)]
+print(min(a for a, _ in pairs) / min(b for _, b in pairs))
+"""
+
+
+@cache
+def bf16_gain() -> float:
+    """How many times faster bf16 is; `BROKEN` if a process that uses it dies."""
+    kept = _kept()
+    with suppress(OSError, ValueError):
+        return float(kept.read_text())
+    gain = _tried()
+    with suppress(OSError):  # a home that cannot be written to costs a trial each time
+        write_text(kept, f"{gain}\n")
+    return gain
+
+
+def keep_clear_of_broken_amx() -> None:
+    """Before torch computes anything: where AMX is announced and ends processes, its library is told to do without."""
+    if ISA not in os.environ and "amx_bf16" in _cpuinfo().split() and bf16_gain() == BROKEN:
+        os.environ[ISA] = WITHOUT_AMX
+
+
+def _tried() -> float:
+    try:
+        done = subprocess.run([sys.executable, "-c", TRIAL], capture_output=True, text=True, timeout=TRIAL_SECONDS)
+        return float(done.stdout) if done.returncode == 0 else BROKEN
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return BROKEN
+
+
+def _kept() -> Path:
+    """Where the answer is kept, for this processor, kernel and torch."""
+    machine = [_cpuinfo_line("model name"), _cpuinfo_line("flags"), platform.platform(), version("torch")]
+    key = hashlib.sha256("\n".join([*machine, os.environ.get(ISA, "")]).encode()).hexdigest()[:12]
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairflac" / f"bf16-gain-{key}"
+
+
+def _cpuinfo() -> str:
+    try:
+        return Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""
+
+
+def _cpuinfo_line(name: str) -> str:
+    return next((line for line in _cpuinfo().splitlines() if line.startswith(name)), "")
