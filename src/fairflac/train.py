@@ -17,7 +17,7 @@ from fairflac.config import RunConfig
 from fairflac.data.augment import make_augmentation
 from fairflac.data.base import BiasedDataset
 from fairflac.data.tensors import Pixels
-from fairflac.engine import Training, make_fabric
+from fairflac.engine import State, Training, make_fabric
 from fairflac.errors import UserError
 from fairflac.evaluate import predictions
 from fairflac.gallery import Gallery
@@ -88,24 +88,19 @@ def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = Tr
 def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: Run | None) -> None:
     fabric.barrier()
     assert config.seed is not None
-    torch.manual_seed(config.seed)  # the same initial weights on all processes
     data = load_split(config, place.data, "train")
     if data is None or len(data) < config.train.batch_size // 2 or len(data) < 2:
         raise UserError(f"{config.dataset} leaves {len(data or ())} images to train on: lower validation or batch_size")
     if fabric.is_global_zero:
         Samples.of(data).save(run.samples)
-    method = build_method(config, data.task).to(fabric.device)
     bias = bias_source(config, data, fabric, run, bias_run) if bias_run else None
-    torch.manual_seed(config.seed * 1_000_003 + fabric.global_rank)  # but what a method draws in its steps differs
+    torch.manual_seed(config.seed)  # the same initial weights on all processes
+    method = build_method(config, data.task)
     validation = load_split(config, place.data, "validation")
     if validation is None and config.train.selection != "last":
         raise UserError(f"selection = '{config.train.selection}' needs validation data: set validation above 0")
-    batches = Batches(method, data, config, fabric, bias)
-    method.prepare(batches.everything())
-    training = Training(method, batches, len(data), config, fabric, run, validation)
     label = config.method if config.target == "class" else f"bias model ({config.target})"
-    opening = f"bias model: {quality_line(bias.quality)}" if bias else None
-    state = training.fit(label, silent=place.silent, opening=opening)
+    state = fit(method, config, data, fabric, run, bias, validation, label=label, silent=place.silent)
     if config.train.selection != "last":
         method.load_state_dict(checkpoint.load(run.best)["method"])
     test = load_split(config, place.data, "test")
@@ -133,6 +128,31 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
         Gallery.of(test, table).save(run.gallery)
         run.finish(result, table)
     fabric.barrier()
+
+
+def fit(
+    method: Method,
+    config: RunConfig,
+    data: BiasedDataset,
+    fabric: Fabric,
+    run: Run,
+    bias: BiasSource | None = None,
+    validation: BiasedDataset | None = None,
+    *,
+    label: str,
+    silent: bool = False,
+) -> State:
+    """Train a method on images in memory to the last epoch, or go on with what `run` has of it.
+
+    Seeds torch's generator: what a method draws in its steps differs between processes.
+    """
+    method.to(fabric.device)
+    torch.manual_seed((config.seed or 0) * 1_000_003 + fabric.global_rank)
+    batches = Batches(method, data, config, fabric, bias)
+    method.prepare(batches.everything())
+    training = Training(method, batches, len(data), config, fabric, run, validation)
+    opening = f"bias model: {quality_line(bias.quality)}" if bias and bias.quality else None
+    return training.fit(label, silent=silent, opening=opening)
 
 
 def _attribute_labels(method: Method, bias_run: Run | None) -> float:

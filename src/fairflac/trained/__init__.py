@@ -1,0 +1,1 @@
+"""Classifiers that someone has trained, from whatever they were kept in."""
