@@ -5,6 +5,7 @@ names the guessed class too; a model that merely finds some images hard names an
 counts is how much more often the model names the guessed class than it does for other images of the same true class.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,11 +34,7 @@ def lean(table: Predictions, speaks_for: np.ndarray | None = None) -> Lean | Non
     if table.guess is None:
         return None
     suggested = table.guess if speaks_for is None else speaks_for[table.guess]
-    pseudo = Predictions(
-        *(getattr(table, name) for name in ("index", "y", "prediction", "score", "features")),
-        bias={GUESS: suggested},
-        aligned={GUESS: suggested == table.y},
-    )
+    pseudo = replace(table, bias={GUESS: suggested}, aligned={GUESS: suggested == table.y}, min_cell={}, repeats={})
     counts = _by_class(pseudo)
     against = int(_against(counts).sum())
     if not against or not (suggested == table.y).any():
