@@ -7,6 +7,7 @@ import numpy as np
 
 from fairflac.data.base import BiasedDataset
 from fairflac.data.boxes import centre_offset
+from fairflac.data.decode import Fit
 from fairflac.predictions import Predictions
 from fairflac.progress import meter
 
@@ -22,6 +23,7 @@ class Trained:
     image_size: tuple[int, int]  # that the network sees
     decoded_size: tuple[int, int]  # that files are decoded to, before their middle is cut out
     classes: tuple[str, ...] | None  # None: the file does not say
+    fit: Fit = "cover"  # how files are brought to `decoded_size`
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
         """(B, H, W, 3) uint8 of `decoded_size` (or any that is large enough) → (B, C) logits."""
