@@ -11,13 +11,14 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from fairflac.bias_quality import measure
+from fairflac.bias_quality import Quality, measure
 from fairflac.build import load_config, load_method
 from fairflac.config import RunConfig
 from fairflac.data.base import BiasedDataset
 from fairflac.evaluate import infer
 from fairflac.files import replacing, write_text
 from fairflac.methods.base import Frozen, Method
+from fairflac.methods.flac import matched_output
 from fairflac.runs import Run
 from fairflac.types import Output
 
@@ -26,13 +27,14 @@ from fairflac.types import Output
 class BiasSource:
     """`source(index, x)` → what the bias model says, without gradients."""
 
-    network: Frozen
+    network: Frozen | None  # None: nothing but its table is known
     table: Output | None  # of the training set in index order; None: computed on the image the model sees
     quality: dict[str, float]  # see `bias_quality.measure`
 
     def __call__(self, index: Tensor, x: Tensor) -> Output:
         if self.table is not None:
             return Output(self.table.logits[index], self.table.features[index])
+        assert self.network is not None
         output: Output = self.network(x)
         return output
 
@@ -60,15 +62,22 @@ def _store(
     measured = _stored(run).get("checksum") == checksum and run.pairs_per_batch.exists()
     if measured and (not cached or _read_output(run) is not None):
         return
-    logits, features = (part.cpu().numpy() for part in infer(model, data, fabric, torch.arange(len(data))))
+    output = Output(*infer(model, data, fabric, torch.arange(len(data))))
     bias_config = load_config(bias_run)
-    trained = bias_config.train.epochs > 0
-    quality = measure(logits.argmax(1) if trained else None, features, data, bias_config, config)
+    quality = judged(output, data, bias_config, config, trained=bias_config.train.epochs > 0)
+    logits, features = (part.cpu().numpy() for part in output)
     tables = {run.bias_logits: logits, run.bias_features: features} if cached else {}
     for path, values in {**tables, run.pairs_per_batch: quality.pairs_per_batch}.items():
         with replacing(path) as stream:
             np.save(stream, values)
     write_text(_record(run), json.dumps({"checksum": checksum, "quality": quality.numbers}))
+
+
+def judged(output: Output, data: BiasedDataset, bias_config: RunConfig, config: RunConfig, *, trained: bool) -> Quality:
+    """How good a bias model is for a run, by its output for the training set; `trained`: its logits mean something."""
+    matched = matched_output(*output, config.method_options.get("bias_output", "features")).cpu().numpy()
+    logits, features = (part.cpu().numpy() for part in output)
+    return measure(logits.argmax(1) if trained else None, features, matched, data, bias_config, config)
 
 
 def _checksum(model: Method, data: BiasedDataset) -> str:

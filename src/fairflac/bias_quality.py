@@ -25,6 +25,7 @@ class Quality(NamedTuple):
 def measure(
     prediction: np.ndarray | None,  # (N,) of the bias model, None when its last layer was never trained
     features: np.ndarray,  # (N, D_b)
+    matched: np.ndarray,  # (N, D_m) what pairs are found by: the same, or probabilities
     data: BiasedDataset,  # the same N samples
     bias_config: RunConfig,
     config: RunConfig,
@@ -49,7 +50,7 @@ def measure(
     quality["class_probe"] = measure_probe(features[few], data.y[few], balanced(*groups))
     own = {key: value for key, value in config.method_options.items() if key in ("kernel", "exponent")}
     batches = epoch_batches(len(data), config.train.batch_size, seed=config.seed or 0, epoch=0)
-    pairs = count_pairs(features, data.y, joint, FLACLoss(**own).settings, batches)
+    pairs = count_pairs(matched, data.y, joint, FLACLoss(**own).settings, batches)
     quality |= pair_quality(pairs, known=joint is not None)
     return Quality(_flat(quality) | {"n": len(data)}, pairs["s"].inferred)
 

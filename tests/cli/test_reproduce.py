@@ -89,7 +89,7 @@ def test_mistakes_are_one_line(monkeypatch, tmp_path, capsys, words, message):
 
 
 def test_the_list_says_what_each_needs(monkeypatch, capsys):
-    monkeypatch.setattr("fairflac.reproduce.estimate._seconds_per_image", lambda plain: 0.01)
+    monkeypatch.setattr("fairflac.reproduce.estimate.seconds_per_image", lambda plain: 0.01)
     assert call(monkeypatch, "--list", "--json") == 0
     entries = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
     assert len(entries) == 16

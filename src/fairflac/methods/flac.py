@@ -22,11 +22,21 @@ VISIBLE_SPREAD = 0.1  # of similarities; less means distances below 0.02 between
 CE_BESIDE_SUPCON = 0.01  # as in bias-contrastive learning, whose contrastive recipe is the nearest public one
 
 
+BiasOutput = Literal["features", "probabilities"]
+
+
+def matched_output(logits: Tensor, features: Tensor, wanted: BiasOutput) -> Tensor:
+    """(B, D_b) what pairs are found by."""
+    return features if wanted == "features" else logits.softmax(1)
+
+
 class PairMatching(Method, ABC):
     """L = L_task + alpha * L_FLAC (Eq. 7), with L_task = ce_weight * CE, or SupCon + ce_weight * CE over two views.
 
     The two final classes below differ in their bias model only. `kernel`, `divergence` and `pairs` are the paper's
-    ablations.
+    ablations. `bias_output` is ours: pairs are found by the bias model's `features`, as in the paper, or by its
+    `probabilities`. Features of photographs are all at about the same distance from each other, so that the threshold
+    of Eq. 1 puts every pair of one class into S and none of two classes; probabilities fall into groups.
     """
 
     needs_bias_model: ClassVar[bool] = True
@@ -43,8 +53,10 @@ class PairMatching(Method, ABC):
         kernel: Kernel = "student-t",
         divergence: Divergence = "jeffreys",
         pairs: Pairs = "conflicting",
+        bias_output: BiasOutput = "features",
     ) -> None:
         super().__init__(net, spec)
+        self.bias_output = bias_output
         self.alpha = alpha
         self.supcon = task == "supcon"
         self.num_views = 2 if self.supcon else 1
@@ -58,7 +70,8 @@ class PairMatching(Method, ABC):
         ce = F.cross_entropy(output.logits, y)
         # Pairs are formed over the batch of all processes.
         features, all_y = gather(output.features), gather(y)
-        flac = self.flac(gather(batch.bias_features.repeat(views, 1)), features, all_y)
+        matched = matched_output(batch.bias_logits, batch.bias_features, self.bias_output)
+        flac = self.flac(gather(matched.repeat(views, 1)), features, all_y)
         terms = {"ce": ce, "flac": flac}
         loss = self.ce_weight * ce + self.alpha * flac
         if self.supcon:

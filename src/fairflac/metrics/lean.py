@@ -44,8 +44,9 @@ def lean(table: Predictions, speaks_for: np.ndarray | None = None) -> Lean | Non
     ends = intervals(counts, metrics)
     for name in ("follows", "elsewhere"):
         ends[name] = never_certain(values[name], ends[name], against)
-    if values["difference"] in (0.0, 1.0):  # as sure as its first part is
-        ends["difference"] = ends["follows"]
+    if {values["follows"], values["elsewhere"]} <= {0.0, 1.0}:  # no resample differs: as sure as its first part is
+        low, high = ends["follows"]
+        ends["difference"] = (low - values["elsewhere"], high - values["elsewhere"])
     return Lean(*(Measured(values[name], *ends[name], against) for name in metrics))
 
 

@@ -26,8 +26,8 @@ TITLE = "Does the model lean on a shortcut?"
 RANGE = re.compile(r"(\([^()]*), (n = [\d,]+[^()]*\))")
 
 
-def render(runs: Sequence[Run], title: str = TITLE) -> str:
-    """The page as text."""
+def render(runs: Sequence[Run], title: str = TITLE, foreword: Sequence[str] = ()) -> str:
+    """The page as text; a foreword are sentences that stand before everything else."""
     parts = [part(data, members) for data, members in by_data(runs).items()]
     if not parts:
         raise UserError("there is nothing to report: none of these runs is a finished model of the classes")
@@ -47,6 +47,7 @@ def render(runs: Sequence[Run], title: str = TITLE) -> str:
     script = (files("fairflac.report") / "page.js").read_text()
     return environment.get_template("page.html").render(
         title=title,
+        foreword=foreword,
         parts=parts,
         meanings={column.title: column.meaning for part in parts for column in part.columns},
         further=further_metrics(),
@@ -59,8 +60,8 @@ def render(runs: Sequence[Run], title: str = TITLE) -> str:
     )
 
 
-def write(runs: Sequence[Run], path: Path, title: str = TITLE) -> None:
-    write_text(path, render(runs, title))
+def write(runs: Sequence[Run], path: Path, title: str = TITLE, foreword: Sequence[str] = ()) -> None:
+    write_text(path, render(runs, title, foreword))
 
 
 def _lighter(sentence: str) -> Markup:

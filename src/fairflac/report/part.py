@@ -8,6 +8,7 @@ from fairflac.report.cost import cost
 from fairflac.report.exhibits import Exhibits, exhibits
 from fairflac.report.gate import Check, checks
 from fairflac.report.groups import GroupTable, group_tables
+from fairflac.report.guessed import guessed_verdict
 from fairflac.report.models import Model, effective_size, models
 from fairflac.report.names import Names, known_attribute
 from fairflac.report.pictures import Picture, pictures
@@ -73,7 +74,8 @@ def part(data: str, runs: Sequence[Run]) -> Part:
         dataset=config["dataset"],
         q=q if isinstance(q := config.get("data_options", {}).get("q"), float) else None,
         shortcut=shortcut,
-        verdict=verdict(compared, numbers, shortcut or "attribute", effective_size(first)),
+        verdict=(None if shortcut else guessed_verdict(compared, beside))
+        or verdict(compared, numbers, shortcut or "attribute", effective_size(first)),
         certainty=certainty(compared, results, groups),
         cost=cost(compared),
         methods={model.method: METHODS[model.method] for model in compared if model.method in METHODS},

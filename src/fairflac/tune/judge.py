@@ -4,17 +4,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairflac.build import load_config, load_method, load_split
+from fairflac.build import load_split
 from fairflac.config import RunConfig
 from fairflac.data.base import BiasedDataset
-from fairflac.engine import make_fabric
 from fairflac.errors import UserError
-from fairflac.evaluate import predictions
 from fairflac.metrics.pseudo import NAME, with_pseudo_groups
-from fairflac.predictions import Predictions
 from fairflac.runs import Run
 from fairflac.train import Place, train
 from fairflac.tune.rules import GUESSED, ORACLE, VALIDATION_RULES
+from fairflac.validation import predict, without_labels
 
 
 @dataclass(frozen=True)
@@ -27,9 +25,9 @@ class Judge:
     against: int | None  # images whose guess does not go with their class: these decide
 
     def score(self, run: Run) -> float:
-        table = _predict(run, self.data)
+        table = predict(run, self.data)
         if not self.rule.startswith(ORACLE):
-            table = _without_labels(table)
+            table = without_labels(table)
         return VALIDATION_RULES[self.rule](replace(table, guess=self.guess))
 
 
@@ -44,17 +42,7 @@ def make_judge(rule: str, config: RunConfig, guesser: RunConfig, place: Place) -
         return Judge(rule, data, None, None)
     run = train(guesser, place)
     assert run is not None  # one process
-    table = _without_labels(_predict(run, data))
+    table = without_labels(predict(run, data))
     pseudo = with_pseudo_groups(replace(table, guess=table.prediction))
     assert pseudo is not None
     return Judge(rule, data, table.prediction, int(np.sum(~pseudo.aligned[NAME])))
-
-
-def _predict(run: Run, data: BiasedDataset) -> Predictions:
-    fabric = make_fabric(load_config(run).train.precision)
-    return predictions(load_method(run).to(fabric.device), data, fabric)
-
-
-def _without_labels(table: Predictions) -> Predictions:
-    """What no rule sees, no rule can use."""
-    return replace(table, bias={}, aligned={}, min_cell={}, repeats={})
