@@ -1,0 +1,72 @@
+"""`fairflac debias DIR|CSV`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairflac.cli.options import Data, Json, Seed, Set
+
+BIAS_MODEL_HELP = (
+    "early, gce, small or vanilla: trained on the same images without labels; fairface:gender, race or age; a run "
+    "directory; or a weight file."
+)
+
+
+def debias_command(
+    path: Annotated[Path, typer.Argument(help="A folder with a subfolder for each class, or a CSV file.")],
+    data: Data,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder for all of it; NAME-debiased here if not given."),
+    ] = None,
+    budget: Annotated[str | None, typer.Option(help="Time for all of it, such as 10m or 2h.")] = None,
+    bias_model: Annotated[str, typer.Option("--bias-model", help=BIAS_MODEL_HELP)] = "early",
+    attribute: Annotated[
+        str | None, typer.Option(help="Teach the bias model this attribute: a column, also if partly filled.")
+    ] = None,
+    attribute_from: Annotated[
+        Path | None, typer.Option(help="A table with that column, or a folder with a subfolder for each value.")
+    ] = None,
+    seed: Seed = 0,
+    changes: Set = [],  # noqa: B006 (typer copies it)
+    allow_outside: Annotated[
+        bool, typer.Option("--allow-outside", help="Paths in a CSV may lead out of its folder.")
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="An image that cannot be read is an error.")] = False,
+    json: Json = False,
+) -> None:
+    """Train a vanilla model and one against its shortcut, keep the better, and say what speaks for it.
+
+    No attribute labels are needed. Which model is kept is decided on validation images by groups that a bias model
+    guesses; where nothing speaks for a shortcut, the vanilla model is kept and that is said. Stopped, the same command
+    goes on where it was.
+    """
+    from fairflac.debias.budget import parse_budget
+    from fairflac.debias.request import Request
+    from fairflac.debias.work import debias
+    from fairflac.errors import UserError
+    from fairflac.options import parse_assignments
+    from fairflac.report.tables import as_text, rows
+
+    if not path.exists():
+        raise UserError(f"there is no '{path}': give a folder of images, or a CSV file")
+    request = Request(
+        path=path,
+        output=output or Path(f"{path.resolve().stem}-debiased"),
+        bias_model=bias_model,
+        seed=seed,
+        budget=None if budget is None else parse_budget(budget),
+        attribute=attribute,
+        attribute_from=attribute_from,
+        changes=parse_assignments(changes),
+        allow_outside=allow_outside,
+        strict=strict,
+    )
+    outcome = debias(request, data)
+    if json:
+        typer.echo((request.output / "choice.json").read_text())
+        return
+    table = rows(list(outcome.runs.values()))
+    typer.echo("\n".join(["", *outcome.choice.reasons, "", "On test images:", as_text(table), ""]))
+    typer.echo(f"model:  {outcome.model}\nreport: {outcome.report}\ncard:   {outcome.card}")

@@ -1,0 +1,119 @@
+"""Where the bias model comes from: nowhere (label-free), a run, a weight file, FairFace, or labels of some images."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairflac.data.fairface import FairFace
+from fairflac.data.table import NEEDED, list_table
+from fairflac.errors import UserError, unknown
+from fairflac.files import write_text
+
+# Label-free kinds (recipes/folder.toml); early is the cheapest of those that find the right pairs, see docs/results.md.
+KINDS = ("early", "gce", "small", "vanilla")
+FAIRFACE = "fairface:"
+LABELLED = "labelled.csv"  # the images of a table that have the attribute
+
+
+@dataclass(frozen=True)
+class BiasModel:
+    """Which method matches pairs against it, and the settings of its run."""
+
+    method: str  # flac-b: it is a model of the same classes; flac: it was taught the attribute
+    settings: dict[str, Any]  # as for `--set`
+    says: str  # what it is, for people
+    run: Path | None = None  # where a finished one lies
+    columns: tuple[str, ...] | None = None  # attributes that are known for all images, where one is not
+
+
+def bias_model(word: str, net_settings: dict[str, Any]) -> BiasModel:
+    """From what the user wrote behind `--bias-model`."""
+    if word in KINDS:
+        return BiasModel("flac-b", {"bias_model.kind": word}, f"{word}, trained on the same images and classes")
+    if word.startswith(FAIRFACE):
+        return _fairface(word.removeprefix(FAIRFACE), net_settings)
+    path = Path(word).expanduser()
+    if path.is_dir():
+        return BiasModel("flac", {"bias_model": str(path)}, f"the run {path}", run=path)
+    if path.is_file():
+        settings = {"bias_model.weights": str(path.resolve()), "bias_model.epochs": 0}
+        return BiasModel("flac-b", settings, f"weights of {path.name}")
+    raise UserError(
+        f"--bias-model {word}: this is no run directory and no weight file; give one, or one of {', '.join(KINDS)}, "
+        f"or {FAIRFACE}gender, {FAIRFACE}race, {FAIRFACE}age"
+    )
+
+
+def _fairface(attribute: str, net_settings: dict[str, Any]) -> BiasModel:
+    known = FairFace.attributes or ()
+    if attribute not in known:
+        unknown("attribute of FairFace", attribute, known)
+    settings = {"dataset": FairFace.name, "target": attribute, "size": net_settings["size"], "seed": 0, "epochs": 3}
+    if attribute == "age":
+        settings["drop_teens"] = True
+    return BiasModel("flac", _stage_one(settings), f"{attribute}, learnt from FairFace")
+
+
+def taught(table: Path, column: str, source: Path | None, output: Path, *, allow_outside: bool) -> BiasModel:
+    """A bias model that learns `column`: from a folder with a subfolder for each value, from another table, or from
+    the rows of `table` itself that have it."""
+    settings: dict[str, Any]
+    if source is not None and source.is_dir():
+        settings = {"dataset": "folder", "path": str(source.resolve()), "target": "class"}
+        return BiasModel("flac", _stage_one(settings), f"{column}, learnt from the folders in {source}")
+    labelled = source or table
+    if labelled.is_dir():
+        raise UserError(
+            f"--attribute {column}: '{labelled}' is a folder, which has no columns: give a CSV file, or with "
+            "--attribute-from a folder that has a subfolder for each value"
+        )
+    rows, header = _rows(labelled)
+    if column not in header:
+        unknown(f"column of '{labelled}'", column, header)
+    known = [row for row in rows if (row[column] or "").strip()]
+    whole = len(known) == len(rows)
+    path = labelled.resolve() if whole else _write_labelled(known, labelled, column, output)
+    outside = allow_outside or not whole
+    list_table(path, (column,), outside)  # says now what is wrong with it
+    settings = {"dataset": "csv", "path": str(path), "columns": [column], "target": column, "allow_outside": outside}
+    says = f"{column}, learnt from its labels of {'all' if whole else f'{len(known):,} of the {len(rows):,}'} images"
+    says += f" in {labelled.name}"
+    known_of_all = None if whole or source is not None else _filled(rows, header)
+    return BiasModel("flac", _stage_one(settings), says, columns=known_of_all)
+
+
+def _stage_one(settings: dict[str, Any]) -> dict[str, Any]:
+    return {f"bias_model.{key}": value for key, value in settings.items()}
+
+
+def _rows(path: Path) -> tuple[list[dict[str, str]], list[str]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            reader = csv.DictReader(stream)
+            return list(reader), list(reader.fieldnames or ())
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"'{path}' cannot be read as a CSV file in UTF-8: {error}") from error
+
+
+def _filled(rows: list[dict[str, str]], header: list[str]) -> tuple[str, ...]:
+    """The attributes that every row has."""
+    others = (name for name in header if name not in (*NEEDED, "split"))
+    return tuple(name for name in others if all((row[name] or "").strip() for row in rows))
+
+
+def _write_labelled(rows: list[dict[str, str]], source: Path, column: str, output: Path) -> Path:
+    """The rows with a value, as a table of their own whose paths hold from anywhere."""
+    if not rows:
+        raise UserError(f"column '{column}' of '{source}' is empty: fill it in for some images")
+    lines = [["path", "label", column]]
+    lines += [[str((source.parent / row["path"]).resolve()), row["label"], row[column]] for row in rows]
+    path = output / LABELLED
+    text = "\n".join(",".join(_quoted(cell) for cell in line) for line in lines) + "\n"
+    if not path.exists() or path.read_text() != text:  # a file that did not change keeps its run
+        write_text(path, text)
+    return path.resolve()
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"'

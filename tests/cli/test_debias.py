@@ -1,0 +1,99 @@
+"""`fairflac debias` as a new user calls it, on small pictures with a planted shortcut."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fairflac.cli import app
+from fairflac.debias.budget import Size
+from fairflac.errors import UserError
+from fairflac.runs import Run
+from planted_bars import draw_folder
+
+TINY = Size("simple-conv", 32, 6, 32, 1.0)
+
+
+@pytest.fixture(autouse=True)
+def tiny_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAIRFLAC_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr("fairflac.debias.request.fitting", lambda images, side, budget: TINY)
+
+
+def call(*words: str) -> str:
+    result = CliRunner().invoke(app, ["debias", *words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_folder_becomes_a_model_a_page_and_a_card(tmp_path: Path) -> None:
+    draw_folder(tmp_path / "bars", 120, aligned=0.9)
+    said = call("bars")
+    output = tmp_path / "bars-debiased"
+    choice = json.loads((output / "choice.json").read_text())
+    assert choice["kept"] in ("vanilla", "flac-b") and choice["reasons"]
+    assert choice["reasons"][0] in said and "On test images" in said
+    page, card = (output / "report.html").read_text(), (output / "model.md").read_text()
+    assert "Does the model lean" in page and card.startswith("---\n")
+    predicted = CliRunner().invoke(app, ["predict", str(output / "model.safetensors"), "bars/lying", "--json"])
+    assert predicted.exit_code == 0 and "lying" in predicted.output
+
+    done = {path: path.stat().st_mtime_ns for path in output.rglob("done")}
+    assert len(done) == 3  # vanilla, bias model, flac-b
+    again = json.loads(call("bars", "--json"))
+    assert again["kept"] == choice["kept"]
+    assert {path: path.stat().st_mtime_ns for path in output.rglob("done")} == done  # nothing was trained again
+
+
+def test_a_table_with_a_column_for_some_images(tmp_path: Path) -> None:
+    folder = draw_folder(tmp_path / "bars", 80, aligned=0.85)
+    names = sorted(folder.rglob("*.png"))
+    with (folder / "bars.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["path", "label", "ground"])
+        for number, name in enumerate(names):
+            ground = {"0": "red", "1": "blue"}[name.stem[-1]] if number % 3 == 0 else ""
+            writer.writerow([name.relative_to(folder), name.parent.name, ground])
+    choice = json.loads(call("bars/bars.csv", "-o", "out", "--attribute", "ground", "--json"))
+    runs = {Run(path.parent).config["method"]: Run(path.parent) for path in (tmp_path / "out").rglob("done")}
+    stage_one = runs["flac"].config["bias_model"]
+    assert stage_one["target"] == "ground" and stage_one["data_options"]["path"].endswith("labelled.csv")
+    assert choice["lean"] is None or choice["lean"]["follows"]["n"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nothing"], "there is no 'nothing'"),
+        (["bars", "--budget", "soon"], "such as 90s"),
+        (["bars", "--bias-model", "erly"], "no run directory and no weight file"),
+        (["bars", "--attribute", "ground"], "which has no columns"),
+        (["bars", "--attribute-from", "bars"], "name the attribute too"),
+        (["bars", "--set", "alfa=3"], "did you mean 'alpha'"),
+    ],
+)
+def test_mistakes_are_one_line(words: list[str], told: str, tmp_path: Path) -> None:
+    draw_folder(tmp_path / "bars", 10, aligned=0.9)
+    with pytest.raises(UserError, match=told):
+        call(*words)
+
+
+def test_paths_of_a_table_stay_in_its_folder(tmp_path: Path) -> None:
+    draw_folder(tmp_path / "bars", 10, aligned=0.9)
+    table = tmp_path / "lists" / "bars.csv"
+    table.parent.mkdir()
+    lines = [f"../bars/{p.parent.name}/{p.name},{p.parent.name}" for p in (tmp_path / "bars").rglob("*.png")]
+    table.write_text("\n".join(["path,label", *lines]) + "\n")
+    with pytest.raises(UserError, match="is outside of"):
+        call(str(table))
+    assert json.loads(call(str(table), "--allow-outside", "--json", "--set", "epochs=1"))["kept"]
+
+
+def test_a_damaged_plan_is_made_again(tmp_path: Path) -> None:
+    draw_folder(tmp_path / "bars", 10, aligned=0.9)
+    (tmp_path / "bars-debiased").mkdir()
+    (tmp_path / "bars-debiased" / "plan.json").write_text("{")
+    assert json.loads(call("bars", "--json", "--set", "epochs=1"))["plan"]["epochs"] == 6

@@ -1,0 +1,75 @@
+"""Every word behind `--bias-model` and `--attribute`."""
+
+from pathlib import Path
+
+import pytest
+
+from fairflac.debias.bias_models import LABELLED, bias_model, taught
+from fairflac.errors import UserError
+
+SIZE = {"size": 48}
+
+
+def write(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_kinds_need_no_labels() -> None:
+    found = bias_model("gce", SIZE)
+    assert (found.method, found.settings) == ("flac-b", {"bias_model.kind": "gce"})
+
+
+def test_fairface_is_taught_at_the_size_of_the_images() -> None:
+    found = bias_model("fairface:age", SIZE)
+    assert found.method == "flac" and found.settings["bias_model.size"] == 48
+    assert found.settings["bias_model.target"] == "age" and found.settings["bias_model.drop_teens"] is True
+    with pytest.raises(UserError, match="did you mean 'gender'"):
+        bias_model("fairface:gendre", SIZE)
+
+
+def test_runs_and_weight_files(tmp_path: Path) -> None:
+    assert bias_model(str(tmp_path), SIZE).run == tmp_path
+    weights = write(tmp_path / "net.pth", "x")
+    assert bias_model(str(weights), SIZE).settings["bias_model.weights"] == str(weights)
+    with pytest.raises(UserError, match="no run directory and no weight file"):
+        bias_model("nothing", SIZE)
+
+
+def test_a_column_of_the_table_itself(tmp_path: Path) -> None:
+    table = write(tmp_path / "a.csv", "path,label,age", "1.jpg,cat,old", "2.jpg,dog,young")
+    found = taught(table, "age", None, tmp_path, allow_outside=False)
+    assert found.method == "flac" and found.settings["bias_model.path"] == str(table.resolve())
+    assert found.settings["bias_model.target"] == "age" and found.columns is None
+    with pytest.raises(UserError, match="did you mean 'age'"):
+        taught(table, "agge", None, tmp_path, allow_outside=False)
+
+
+def test_a_column_that_is_filled_for_some_images(tmp_path: Path) -> None:
+    table = write(
+        tmp_path / "a.csv",
+        "path,label,age,place",
+        '"1, or so.jpg",cat,old,sofa',
+        "2.jpg,dog,,park",
+        "3.jpg,dog,young,sofa",
+    )
+    output = tmp_path / "out"
+    found = taught(table, "age", None, output, allow_outside=False)
+    assert found.columns == ("place",) and "2 of the 3 images" in found.says
+    lines = (output / LABELLED).read_text().splitlines()
+    assert lines[1] == f'"{tmp_path / "1, or so.jpg"}","cat","old"' and len(lines) == 3
+    empty = write(tmp_path / "b.csv", "path,label,age", "1.jpg,cat,")
+    with pytest.raises(UserError, match="is empty"):
+        taught(empty, "age", None, output, allow_outside=False)
+
+
+def test_another_table_or_folder(tmp_path: Path) -> None:
+    table = write(tmp_path / "a.csv", "path,label", "1.jpg,cat")
+    other = write(tmp_path / "b.csv", "path,label,age", "1.jpg,cat,old", "2.jpg,dog,young")
+    assert taught(table, "age", other, tmp_path, allow_outside=False).settings["bias_model.path"] == str(other)
+    folder = tmp_path / "ages"
+    folder.mkdir()
+    found = taught(table, "age", folder, tmp_path, allow_outside=False)
+    assert found.settings["bias_model.dataset"] == "folder" and found.settings["bias_model.target"] == "class"
+    with pytest.raises(UserError, match="which has no columns"):
+        taught(folder, "age", None, tmp_path, allow_outside=False)
