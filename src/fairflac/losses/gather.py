@@ -37,6 +37,19 @@ def gather(x: Tensor) -> Tensor:
     return gathered
 
 
+def gather_batch(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """`gather` for loops of others, which may end with batches of unequal size: that would stop or mix up processes."""
+    if _alone():
+        return tensors
+    sizes = gather(torch.tensor([tensors[0].shape[0]], device=tensors[0].device)).tolist()
+    if len({*sizes}) > 1:
+        raise ValueError(
+            f"every process needs a batch of the same size to gather, not {', '.join(map(str, sizes))}: leave out the "
+            "last batch (drop_last=True), or pad it"
+        )
+    return tuple(gather(x) for x in tensors)
+
+
 def neighbours(x: Tensor) -> Tensor:
     """(B, …) → (B, …) of the sample before each in the batch of all processes, with gradients.
 

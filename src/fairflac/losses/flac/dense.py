@@ -8,6 +8,7 @@ from fairflac.losses.flac.divergences import Divergence
 from fairflac.losses.flac.kernels import DISTANCE_EPS
 from fairflac.losses.flac.loss import FLACLoss
 from fairflac.losses.flac.settings import ROW_EPS, TINY, Settings
+from fairflac.losses.gather import gather_batch
 
 
 class DenseFLACLoss(FLACLoss):
@@ -16,6 +17,8 @@ class DenseFLACLoss(FLACLoss):
     def forward(self, bias_features: Tensor, features: Tensor, y: Tensor) -> Tensor:
         """(N, D_b), (N, D), (N,) → scalar."""
         settings, b, h = self.settings, bias_features.detach(), features
+        if self.gather:
+            b, h, y = gather_batch(b, h, y)
         if settings.normalize:
             b, h = F.normalize(b, dim=1), F.normalize(h, dim=1)
         kernel_b = similarities(b, settings)

@@ -10,6 +10,7 @@ from fairflac.losses.flac.fused import WithGradient, fused_flac
 from fairflac.losses.flac.kernels import Kernel
 from fairflac.losses.flac.pairs import Pairs, Threshold
 from fairflac.losses.flac.settings import Options, Reduction, Settings
+from fairflac.losses.gather import gather_batch
 
 
 class FLACLoss(nn.Module):
@@ -27,6 +28,9 @@ class FLACLoss(nn.Module):
     of one attribute. Features that are not finite are a ValueError. Only `features` receives gradients, once (second
     derivatives: `DenseFLACLoss`). Half-precision inputs are computed in fp32, also under autocast. Time grows with N²,
     memory beside inputs and gradient stays below some hundred MB.
+
+    With several processes each sees the pairs of its own batch, unless `gather`: then the loss is that of their joint
+    batch, the same everywhere, and its gradients are right once they are averaged over processes, as DDP does.
     """
 
     def __init__(
@@ -39,15 +43,17 @@ class FLACLoss(nn.Module):
         threshold: Threshold = "midrange",
         reduction: Reduction = "mean",
         normalize: bool = True,
+        gather: bool = False,
     ) -> None:
         super().__init__()
+        self.gather = gather
         self.settings = Settings(kernel, exponent, divergence, pairs, threshold, reduction, normalize)
         self._stats: dict[str, Tensor | float] = {}
 
     @classmethod
-    def paper(cls) -> Self:
+    def paper(cls, *, gather: bool = False) -> Self:
         """The text of the paper: Eq. 5 with exponent 1, a sum over S, features as they are, A without its diagonal."""
-        return cls(exponent=1.0, reduction="sum", normalize=False, threshold="midrange-off-diagonal")
+        return cls(exponent=1.0, reduction="sum", normalize=False, threshold="midrange-off-diagonal", gather=gather)
 
     @property
     def stats(self) -> dict[str, Tensor]:
@@ -63,6 +69,8 @@ class FLACLoss(nn.Module):
         return self._fused(bias_features, features, y)
 
     def _fused(self, bias_features: Tensor, features: Tensor, y: Tensor) -> Tensor:
+        if self.gather:
+            bias_features, features, y = gather_batch(bias_features.detach(), features, y)
         dtype = torch.float64 if torch.float64 in (bias_features.dtype, features.dtype) else torch.float32
         b, h = (x if x.dtype == dtype else x.to(dtype) for x in (bias_features.detach(), features))
         result = fused_flac(b, h.detach(), y, self.settings)

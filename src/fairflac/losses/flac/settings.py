@@ -25,6 +25,7 @@ class Options(TypedDict, total=False):
     threshold: Threshold
     reduction: Reduction
     normalize: bool
+    gather: bool
 
 
 @dataclass(frozen=True)
