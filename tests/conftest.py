@@ -5,6 +5,8 @@ from lightning_fabric import Fabric
 
 from fairflac.bf16 import keep_clear_of_broken_amx
 from fairflac.engine import make_fabric
+from program import program  # noqa: F401 (a fixture)
+from trained_runs import folder_run, photos, tiny_run  # noqa: F401 (fixtures)
 
 keep_clear_of_broken_amx()
 

@@ -8,7 +8,7 @@ import typer
 
 from fairflac import __version__
 from fairflac.bf16 import keep_clear_of_broken_amx
-from fairflac.cli import compare, data, demo, doctor, evaluate, figures, report, reproduce, train, tune
+from fairflac.cli import compare, data, demo, doctor, evaluate, export, figures, predict, report, reproduce, train, tune
 from fairflac.cli import list as list_command
 from fairflac.errors import Stopped, UserError, describe_os_error
 
@@ -26,6 +26,8 @@ app.add_typer(data.app, name="data")
 app.command("train")(train.train_command)
 app.command("tune")(tune.tune_command)
 app.command("evaluate")(evaluate.evaluate_command)
+app.command("predict")(predict.predict_command)
+app.command("export")(export.export_command)
 app.command("compare")(compare.compare_command)
 app.command("figures")(figures.figures)
 app.command("report")(report.report_command)

@@ -5,7 +5,7 @@ import warnings
 from typing import Literal
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 # squash: exactly this size, whatever that does to proportions; cover: the largest part from the centre with the right
 # proportions.
@@ -39,6 +39,8 @@ def decode(content: bytes, size: tuple[int, int], fit: Fit) -> np.ndarray:
             return np.asarray(image)
     except Unreadable:
         raise
+    except UnidentifiedImageError as error:  # Pillow's own words name an address in memory
+        raise Unreadable("not an image, or of an unknown kind") from error
     except Exception as error:  # Pillow raises nearly anything on damaged files
         raise Unreadable(f"{type(error).__name__}: {error}".replace("\n", " ")) from error
 

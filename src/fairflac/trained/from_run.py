@@ -33,8 +33,8 @@ def weights_of(method: Method) -> torch.nn.Module:
     return method.net if type(method).predict is Method.predict else method
 
 
-def trained(method: Method, facts: Facts, source: str) -> Trained:
-    device = torch.device(best_device())
+def trained(method: Method, facts: Facts, source: str, device_name: str | None = None) -> Trained:
+    device = torch.device(device_name or best_device())
     predict = method.to(device).eval().predict
     logits = torch_logits(predict, facts.task, device)
     return Trained(source, logits, facts.image_size, facts.decoded_size, facts.classes, facts.fit)

@@ -1,0 +1,59 @@
+"""`fairflac predict MODEL IMAGES…`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairflac.cli.options import Json
+
+
+def predict_command(
+    model: Annotated[str, typer.Argument(help="A run directory, a model file, or module:function.")],
+    images: Annotated[list[Path], typer.Argument(help="Image files, or folders with images at any depth.")],
+    top: Annotated[int, typer.Option("--top", min=1, help="How many classes to name for each image.")] = 1,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a .csv or .json file.")] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of a table.")] = False,
+    json: Json = False,
+    strict: Annotated[bool, typer.Option("--strict", help="An image that cannot be read is an error.")] = False,
+    net: Annotated[
+        str | None, typer.Option("--net", help="Of a file of weights: its network, 'NAME KEY=VALUE …'.")
+    ] = None,
+    size: Annotated[int | None, typer.Option("--size", help="Side of its images, where the file does not say.")] = None,
+    classes: Annotated[str | None, typer.Option("--classes", help="Names of classes in order, with commas.")] = None,
+) -> None:
+    """Name the class of each of IMAGES, with its probability, in sorted order.
+
+    Decoding, size and normalisation are those that MODEL was trained with.
+    """
+    from fairflac import predicted
+    from fairflac.errors import UserError
+    from fairflac.files import write_text
+    from fairflac.predicting import answers, find_images
+    from fairflac.progress import meter, tell
+    from fairflac.trained.opening import open_model
+
+    if csv and json:
+        raise UserError("--csv and --json exclude each other: choose one")
+    if output and output.suffix not in (".csv", ".json"):
+        raise UserError(f"-o {output}: what to write follows from the ending, .csv or .json")
+    names = tuple(name.strip() for name in classes.split(",")) if classes else None
+    opened = open_model(model, net=net, size=size, classes=names)
+    paths = find_images(images)
+    found = []
+    with meter("predicting", len(paths)) as bar:
+        for answer in answers(opened, paths, top):
+            found.append(answer)
+            bar.advance()
+    broken = predicted.unreadable_line(found)
+    if broken and (strict or not predicted.readable(found)):
+        raise UserError(f"{broken}: mend or remove them{', or do without --strict' if strict else ''}")
+    kind = output.suffix if output else ".csv" if csv else ".json" if json else ".txt"
+    text = {".csv": predicted.as_csv, ".json": predicted.as_json, ".txt": predicted.as_text}[kind](found)
+    if output:
+        write_text(output, text)
+        typer.echo(f"{len(predicted.readable(found))} images in {output}")
+    else:
+        typer.echo(text.rstrip("\n"))
+    if broken:
+        tell(f"{broken}; left out")

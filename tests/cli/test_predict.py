@@ -1,0 +1,65 @@
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fairflac.runs import Run
+from program import Program, refused
+
+
+@pytest.fixture
+def folder(photos: Path, tmp_path: Path) -> Path:
+    """Two images, one that is none, and a list of them."""
+    (tmp_path / "new" / "deep").mkdir(parents=True)
+    shutil.copy(photos / "above" / "01.png", tmp_path / "new" / "a.png")
+    shutil.copy(photos / "below" / "01.png", tmp_path / "new" / "deep" / "b.png")
+    (tmp_path / "new" / "c.png").write_text("no image")
+    (tmp_path / "new" / "list.txt").write_text("no image either")
+    return tmp_path / "new"
+
+
+def test_table_csv_and_json_say_the_same(program: Program, folder_run: Run, folder: Path, tmp_path: Path) -> None:
+    command = ["predict", folder_run.path, folder, "--top", "2"]
+    table = program(*command)
+    assert table.code == 0 and "1 of 3 files cannot be read as images" in table.err and "c.png" in table.err
+    head, *lines = table.out.splitlines()
+    assert head.split() == ["path", "class", "probability", "class", "2", "probability", "2"]
+    found = json.loads(program(*command, "--json").out)
+    paths = [str(folder / "a.png"), str(folder / "deep" / "b.png")]
+    assert [line.split()[0] for line in lines] == [one["path"] for one in found["images"]] == paths
+    assert [line.split()[1] for line in lines] == [one["class"] for one in found["images"]]
+    assert [one["path"] for one in found["unreadable"]] == [str(folder / "c.png")]
+    assert all(sum(guess["probability"] for guess in one["top"]) == pytest.approx(1) for one in found["images"])
+    rows = list(csv.DictReader(program(*command, "--csv").out.splitlines()))
+    assert [row["class"] for row in rows] == [one["class"] for one in found["images"]]
+    assert [float(row["probability"]) for row in rows] == pytest.approx(
+        [one["probability"] for one in found["images"]], abs=1e-6
+    )
+    for name in ("answers.csv", "answers.json"):
+        said = program(*command, "-o", tmp_path / name)
+        assert f"2 images in {tmp_path / name}" in said.out
+    assert (tmp_path / "answers.csv").read_text() == program(*command, "--csv").out
+    assert json.loads((tmp_path / "answers.json").read_text()) == found
+
+
+def test_mistakes(program: Program, folder_run: Run, folder: Path, tmp_path: Path) -> None:
+    refused(program("predict", folder_run.path, folder, "--strict", "-o", tmp_path / "a.csv"), "c.png", "--strict")
+    assert not (tmp_path / "a.csv").exists()
+    refused(program("predict", folder_run.path, folder / "c.png"), "1 of 1 files cannot be read")
+    refused(program("predict", folder_run.path, folder, "--csv", "--json"), "exclude each other")
+    refused(program("predict", folder_run.path, folder, "-o", "answers.xlsx"), ".csv or .json")
+    refused(program("predict", folder_run.path, tmp_path / "nowhere"), "there is no")
+    refused(program("predict", tmp_path / "nothing", folder), "give a run directory")
+    refused(program("predict", folder_run.path), "images")
+    refused(program("predict", folder_run.path, folder, "--classes", "a, b"), "classes of its own")
+
+
+def test_a_model_of_somebody_else(program: Program, folder: Path, tmp_path: Path) -> None:
+    import foreign_models
+
+    path = foreign_models.torchscript(tmp_path / "model.pt")
+    answer = program("predict", path, folder / "a.png", "--size", "8", "--classes", "a, b,c,d", "--json")
+    assert json.loads(answer.out)["images"][0]["class"] in foreign_models.CLASSES
+    refused(program("predict", path, folder / "a.png"), "--size")

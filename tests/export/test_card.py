@@ -1,0 +1,99 @@
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image
+
+from fairflac.export.card import model_card
+from fairflac.export.evidence import markdown_table
+from fairflac.export.header import yaml_lines
+from fairflac.export.writing import export
+from fairflac.metrics import measure
+from fairflac.predicting import answers
+from fairflac.runs import Run
+from fairflac.trained.opening import open_model
+
+
+def header_of(card: str) -> dict[str, object]:
+    _, text, _ = card.split("---\n", 2)
+    found: dict[str, object] = yaml.safe_load(text)
+    return found
+
+
+def test_the_header_is_what_hubs_read(tiny_run: Run) -> None:
+    found = header_of(model_card(tiny_run, licence="apache-2.0"))
+    assert found["license"] == "apache-2.0" and found["library_name"] == "fairflac"
+    assert found["pipeline_tag"] == "image-classification" and "vanilla" in found["tags"]  # type: ignore[operator]
+    (model,) = found["model-index"]  # type: ignore[misc]
+    (result,) = model["results"]
+    metrics = {one["type"]: one["value"] for one in result["metrics"]}
+    assert metrics["unbiased"] == pytest.approx(tiny_run.result["test"]["unbiased"], abs=1e-4)
+    assert result["dataset"] == {"name": "biased-digits", "type": "biased-digits", "split": "test"}
+    assert header_of(model_card(tiny_run))["license"] == "other"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": "no", "b": "1e3", "c": "x: y # z", "d": "", "e": [], "f": "- dash", "g": "null", "h": "ü \"q\" 'p'"},
+        {"list": [{"one": 1, "two": [1.5, None, True]}, ["nested", ["deep"]], {"three": {"four": "five"}}]},
+    ],
+)
+def test_whatever_is_in_the_header_is_yaml(value: dict[str, object]) -> None:
+    assert yaml.safe_load("\n".join(yaml_lines(value))) == value
+
+
+def test_a_card_says_what_the_run_knows(tiny_run: Run) -> None:
+    card = model_card(tiny_run)
+    unbiased = measure(tiny_run.predictions)["unbiased"]
+    for part in (
+        "Vapnik",  # the paper
+        f"| unbiased | {100 * unbiased.value:.1f} % ({100 * unbiased.low:.1f}–{100 * unbiased.high:.1f}, n = 1,000)",
+        "Of 100 groups of class and colour, the 20 that the model is worst on",
+        "All 100 groups have fewer than 30 test images",
+        "| 7 | 100 |",  # test images of a class
+        "Labels that training saw: class.",
+        "None: this method needs none.",
+        "fairflac train biased-digits vanilla --seed 0",
+        "CC BY-SA 3.0",
+        "fairflac predict biased-digits/vanilla/",
+        "precision 32-true",
+    ):
+        assert part in card, part
+    assert "FLAC learns from" not in card  # limits of another method
+
+
+def test_without_attribute_labels_the_guessed_groups_are_a_hint(folder_run: Run) -> None:
+    card = model_card(folder_run)
+    assert "The attribute is not known" in card and "A hint, and no evidence: flac-b is right on" in card
+    assert "FLAC learns from" in card and "How many pairs of a batch does FLAC learn from?" in card
+    assert "Sarridis" in card and "18 x 18" in card and "Trained on" in card
+
+
+@pytest.mark.parametrize("to", ["onnx", "torchscript"])
+def test_the_program_on_the_card_runs_and_agrees(
+    folder_run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    to: str,
+) -> None:
+    done = export(folder_run, to, tmp_path / f"model.{'onnx' if to == 'onnx' else 'pt'}")
+    (program,) = re.findall(r"```python\n(.*?)```", done.card.read_text(), flags=re.DOTALL)
+    pixels = np.random.default_rng(3).integers(0, 256, (30, 41, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "photo.png")
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of TorchScript, which users asked for
+        exec(compile(program.replace("photo.jpg", "photo.png"), "card", "exec"), {})
+    name, probability = capsys.readouterr().out.split()
+    (answer,) = answers(open_model(str(folder_run.path)), [tmp_path / "photo.png"])
+    assert answer.guesses[0].name == name
+    assert answer.guesses[0].probability == pytest.approx(float(probability), abs=1e-4)
+
+
+def test_cells_of_a_table_stay_in_their_cells() -> None:
+    assert markdown_table(["a"], [["x | y\nz"]]).splitlines() == ["| a |", "|---|", "| x \\| y z |"]
