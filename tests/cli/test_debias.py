@@ -13,7 +13,7 @@ from fairflac.errors import UserError
 from fairflac.runs import Run
 from planted_bars import draw_folder
 
-TINY = Size("simple-conv", 32, 6, 32, 1.0)
+TINY = Size("simple-conv", 32, 6, 32, 4, 1.0)
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +82,7 @@ def test_mistakes_are_one_line(words: list[str], told: str, tmp_path: Path) -> N
 
 
 def test_paths_of_a_table_stay_in_its_folder(tmp_path: Path) -> None:
-    draw_folder(tmp_path / "bars", 10, aligned=0.9)
+    draw_folder(tmp_path / "bars", 40, aligned=0.9)
     table = tmp_path / "lists" / "bars.csv"
     table.parent.mkdir()
     lines = [f"../bars/{p.parent.name}/{p.name},{p.parent.name}" for p in (tmp_path / "bars").rglob("*.png")]
@@ -93,7 +93,7 @@ def test_paths_of_a_table_stay_in_its_folder(tmp_path: Path) -> None:
 
 
 def test_a_damaged_plan_is_made_again(tmp_path: Path) -> None:
-    draw_folder(tmp_path / "bars", 10, aligned=0.9)
+    draw_folder(tmp_path / "bars", 40, aligned=0.9)
     (tmp_path / "bars-debiased").mkdir()
     (tmp_path / "bars-debiased" / "plan.json").write_text("{")
     assert json.loads(call("bars", "--json", "--set", "epochs=1"))["plan"]["epochs"] == 6

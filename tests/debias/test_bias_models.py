@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from fairflac.debias.bias_models import LABELLED, bias_model, taught
+from fairflac.debias.budget import Size
 from fairflac.errors import UserError
 
-SIZE = {"size": 48}
+SIZE = Size("resnet18", 48, 20, 128, 100, 1.0)
 
 
 def write(path: Path, *lines: str) -> Path:
@@ -18,6 +19,7 @@ def write(path: Path, *lines: str) -> Path:
 def test_kinds_need_no_labels() -> None:
     found = bias_model("gce", SIZE)
     assert (found.method, found.settings) == ("flac-b", {"bias_model.kind": "gce"})
+    assert bias_model("early", SIZE).settings["bias_model.epochs"] == 1  # of 100 steps
 
 
 def test_fairface_is_taught_at_the_size_of_the_images() -> None:

@@ -47,8 +47,8 @@ def test_a_large_budget_takes_the_best_and_small_images_are_not_enlarged() -> No
     assert fitting(1_000, 300, None).net == "resnet18" and fitting(1_000, 300, None).size == 64
 
 
-def _rest(size: Size) -> tuple[int, int, float]:
-    return size.epochs, size.batch_size, size.seconds
+def _rest(size: Size) -> tuple[int, int, int, float]:
+    return size.epochs, size.batch_size, size.steps, size.seconds
 
 
 @pytest.mark.usefixtures("steady")
@@ -56,6 +56,7 @@ def test_few_images_are_seen_often_and_many_seldom() -> None:
     few, many = fitting(120, 300, None), fitting(120_000, 300, None)
     assert (few.epochs, few.batch_size) == (60, 16)
     assert (many.epochs, many.batch_size) == (10, 128)
+    assert (few.early_epochs, many.early_epochs) == (6, 1)
 
 
 def test_a_batch_leaves_four_steps_in_an_epoch() -> None:

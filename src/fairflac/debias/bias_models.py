@@ -7,6 +7,7 @@ from typing import Any
 
 from fairflac.data.fairface import FairFace
 from fairflac.data.table import NEEDED, list_table
+from fairflac.debias.budget import Size
 from fairflac.errors import UserError, unknown
 from fairflac.files import write_text
 
@@ -27,12 +28,14 @@ class BiasModel:
     columns: tuple[str, ...] | None = None  # attributes that are known for all images, where one is not
 
 
-def bias_model(word: str, net_settings: dict[str, Any]) -> BiasModel:
+def bias_model(word: str, size: Size) -> BiasModel:
     """From what the user wrote behind `--bias-model`."""
     if word in KINDS:
-        return BiasModel("flac-b", {"bias_model.kind": word}, f"{word}, trained on the same images and classes")
+        epochs = {"bias_model.epochs": size.early_epochs} if word == "early" else {}
+        settings = {"bias_model.kind": word, **epochs}
+        return BiasModel("flac-b", settings, f"{word}, trained on the same images and classes")
     if word.startswith(FAIRFACE):
-        return _fairface(word.removeprefix(FAIRFACE), net_settings)
+        return _fairface(word.removeprefix(FAIRFACE), size)
     path = Path(word).expanduser()
     if path.is_dir():
         return BiasModel("flac", {"bias_model": str(path)}, f"the run {path}", run=path)
@@ -45,11 +48,11 @@ def bias_model(word: str, net_settings: dict[str, Any]) -> BiasModel:
     )
 
 
-def _fairface(attribute: str, net_settings: dict[str, Any]) -> BiasModel:
+def _fairface(attribute: str, size: Size) -> BiasModel:
     known = FairFace.attributes or ()
     if attribute not in known:
         unknown("attribute of FairFace", attribute, known)
-    settings = {"dataset": FairFace.name, "target": attribute, "size": net_settings["size"], "seed": 0, "epochs": 3}
+    settings = {"dataset": FairFace.name, "target": attribute, "size": size.size, "seed": 0, "epochs": 3}
     if attribute == "age":
         settings["drop_teens"] = True
     return BiasModel("flac", _stage_one(settings), f"{attribute}, learnt from FairFace")

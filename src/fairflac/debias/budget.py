@@ -15,6 +15,7 @@ LADDER = (
     ("resnet18", 128), ("resnet18", 96), ("resnet18", 64), ("resnet18", 48), ("simple-conv", 64), ("simple-conv", 32),
 )  # fmt: skip
 USUAL = ("resnet18", 64)  # without a budget
+EARLY_STEPS = 40  # of a bias model that is stopped early: two epochs of 2,000 images
 STEPS = 800  # of a training, which few epochs of many images or many epochs of few images give
 EPOCHS = (10, 60)
 FEWEST = 4  # epochs, with which a model of very many images is worth having
@@ -32,12 +33,18 @@ class Size:
     size: int
     epochs: int
     batch_size: int
+    steps: int  # of an epoch
     seconds: float  # that it will take, about
 
     def settings(self) -> dict[str, object]:
         """As for `--set`."""
         own = SMALL_NET if self.net == "simple-conv" else {}
         return {"net": self.net, **own, "size": self.size, "epochs": self.epochs, "batch_size": self.batch_size}
+
+    @property
+    def early_epochs(self) -> int:
+        """After which a bias model has learnt what is easy and little else."""
+        return min(max(round(EARLY_STEPS / self.steps), 1), self.epochs)
 
 
 def parse_budget(text: str) -> float:
@@ -82,10 +89,11 @@ def _useful(side: int) -> int:
 
 
 def _size(net: str, size: int, epochs: int, batch: int, images: int) -> Size:
-    draft = Size(net, size, epochs, batch, 0.0)
+    steps = max(images // batch, 1)
+    draft = Size(net, size, epochs, batch, steps, 0.0)
     config: RunConfig = resolve("folder", "vanilla", 0, {"path": ".", **draft.settings()})
     seconds = seconds_per_image(plain(config, size)) * images * epochs * PASSES
-    return Size(net, size, epochs, batch, seconds)
+    return Size(net, size, epochs, batch, steps, seconds)
 
 
 def minutes(seconds: float) -> str:

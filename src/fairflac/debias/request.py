@@ -57,11 +57,11 @@ class Request:
             return list_folder(self.path)
         return list_table(self.path, (), self.allow_outside)
 
-    def stage_one(self, settings: dict[str, Any]) -> BiasModel:
+    def stage_one(self, size: Size) -> BiasModel:
         if self.attribute_from is not None and self.attribute is None:
             raise UserError("--attribute-from says where labels are: name the attribute too, with --attribute NAME")
         if self.attribute is None:
-            return bias_model(self.bias_model, settings)
+            return bias_model(self.bias_model, size)
         return taught(self.path, self.attribute, self.attribute_from, self.output, allow_outside=self.allow_outside)
 
 

@@ -42,11 +42,11 @@ class Outcome:
 def debias(request: Request, data: Path) -> Outcome:
     """Everything that is there already is taken as it is, so that the same request goes on where it was stopped."""
     size = planned(request)
+    stage_one = request.stage_one(size)
     settings: dict[str, Any] = {**request.data_settings(), **size.settings(), **request.changes}
-    stage_one = request.stage_one(settings)
     if stage_one.columns is not None:
         settings["columns"] = list(stage_one.columns)
-    against = resolve(request.dataset, stage_one.method, request.seed, {**settings, **stage_one.settings})
+    against = resolve(request.dataset, stage_one.method, request.seed, {**stage_one.settings, **settings})
     own = without(settings, options_of(METHODS[stage_one.method]))  # an alpha means nothing to vanilla
     plain = resolve(request.dataset, VANILLA, request.seed, own)
     place = Place(request.output / "runs", data)
