@@ -8,10 +8,10 @@ from PIL import Image
 CLASSES = ("lying", "standing")
 
 
-def draw_folder(folder: Path, count: int, aligned: float, seed: int = 0) -> Path:
+def draw_folder(folder: Path, count: int, aligned: float, seed: int = 0, classes: tuple[str, str] = CLASSES) -> Path:
     """`count` pictures of each class; the ground goes with the class for a share of them."""
     rng = np.random.default_rng(seed)
-    for y, label in enumerate(CLASSES):
+    for y, label in enumerate(classes):
         for number in range(count):
             ground = y if rng.random() < aligned else 1 - y
             picture(y, ground, rng).save(_place(folder / label) / f"{number:04}-{ground}.png")

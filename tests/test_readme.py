@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairflac.cli import main
+from planted_bars import draw_folder
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 TUNING = (Path(__file__).parents[1] / "docs" / "tune.md").read_text()
@@ -46,6 +47,7 @@ def test_commands_run(
 ) -> None:
     assert len(commands(README)) >= 8
     monkeypatch.chdir(tmp_path)
+    draw_folder(tmp_path / "photos", 60, aligned=0.9, classes=("cat", "dog"))
     monkeypatch.setenv("FAIRFLAC_DATA", str(tmp_path / "data"))
     for words in commands(README):
         if words[1] == "train":
@@ -57,8 +59,9 @@ def test_commands_run(
             words += ["--from", str(mnist_folder)]
         if words[1] == "reproduce":  # the table of the runs that are there
             words += ["--from", "runs"]
-        if words[1] in ("evaluate", "compare"):  # RUN stands for the name of a run
-            words[2:] = [str(next(tmp_path.glob(word.replace("RUN", "*-s*")))) for word in words[2:]]
+        if words[1] == "debias":
+            words += ["--budget", "1m", *TINY[:2]]
+        words = [str(next(tmp_path.glob(w.replace("RUN", "*-s*")))) if "RUN" in w else w for w in words]  # a run's name
         assert_runs(words, monkeypatch, capsys)
 
 

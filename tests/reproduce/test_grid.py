@@ -76,3 +76,9 @@ def test_rows_of_several_datasets_follow_their_own_tables():
     race = plan(published("table12"), "cpu").rows["UTKFace (race): FLAC (CE)"][0].configs[0]
     assert race == plan(published("table4"), "cpu").rows["FLAC (CE)"][0].configs[0]
     assert plan(published("table12"), "paper").heads[1].lower_is_better
+
+
+def test_a_column_with_other_settings_names_the_papers_own():
+    heads = plan(published("table2"), "cpu").heads
+    assert [(head.name, head.paper_name) for head in heads][::3] == [("q=0.9", "q=0.99"), ("q=0.99", "q=0.999")]
+    assert not any(head.paper_name for head in plan(published("table2"), "paper").heads)

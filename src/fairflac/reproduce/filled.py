@@ -38,6 +38,7 @@ class Head(NamedTuple):
     name: str
     digits: int = 1
     lower_is_better: bool = False
+    paper_name: str = ""  # of the paper's column, where ours has other settings and another name
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Filled:
                     "scale": "cpu" if self.reduced else "paper",
                     "row": row,
                     "column": head.name,
+                    "paper_column": head.paper_name or head.name,
                     "mean": cell.mean,
                     "std": cell.std,
                     "n": len(cell.values),

@@ -102,7 +102,8 @@ def _texts(table: Filled, style: Style) -> tuple[list[str], list[list[str]], lis
         rows.append(row)
     titles = ["method"]
     for shown in table.heads:
-        titles += [style.escape(shown.name), "paper, full scale" if table.reduced else "paper"]
+        theirs = ", ".join(filter(None, ["paper", shown.paper_name, "full scale" if table.reduced else ""]))
+        titles += [style.escape(shown.name), style.escape(theirs)]
         titles += [] if table.reduced else ["difference"]
     return titles, rows, [f"{mark}: {reason}" for reason, mark in reasons.items()]
 

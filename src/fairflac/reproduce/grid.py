@@ -60,10 +60,12 @@ def plan(
     for row in _rows(table, only):
         own = changed.of(row.dataset)
         rows[label(row, own)] = tuple(_slot(table, row, column, own, count) for column in columns)
-    lower = (column.better == "lower" for column in columns)
-    names = (changed.column_name(column) for column in columns)
-    heads = tuple(Head(name, DIGITS[table.unit], flag) for name, flag in zip(names, lower, strict=True))
+    heads = tuple(_head(table, column, changed.column_name(column)) for column in columns)
     return Grid(table, scale, changed.says, heads, rows)
+
+
+def _head(table: PublishedTable, column: Column, name: str) -> Head:
+    return Head(name, DIGITS[table.unit], column.better == "lower", "" if name == column.name else column.name)
 
 
 def label(row: Row, changed: Reduced = PAPER) -> str:
