@@ -1,4 +1,5 @@
 import re
+import shutil
 import warnings
 from pathlib import Path
 
@@ -71,6 +72,14 @@ def test_without_attribute_labels_the_guessed_groups_are_a_hint(folder_run: Run)
     assert "The attribute is not known" in card and "A hint, and no evidence: flac-b is right on" in card
     assert "FLAC learns from" in card and "How many pairs of a batch does FLAC learn from?" in card
     assert "Sarridis" in card and "18 x 18" in card and "Trained on" in card
+
+
+def test_a_bias_model_says_what_it_predicts(tiny_run: Run, tmp_path: Path) -> None:
+    shutil.copytree(tiny_run.path, tmp_path / "bias")
+    config = (tmp_path / "bias" / "config.toml").read_text().replace('target = "class"', 'target = "colour"')
+    (tmp_path / "bias" / "config.toml").write_text(config)
+    card = model_card(Run(tmp_path / "bias"))
+    assert "not the class of that set but its colour." in card and "Labels that training saw: colour." in card
 
 
 @pytest.mark.parametrize("to", ["onnx", "torchscript"])

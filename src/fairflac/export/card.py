@@ -68,12 +68,17 @@ def _data(run: Run, table: Predictions, names: Names) -> list[str]:
         for label in range(max(len(names.classes), int(table.y.max(initial=-1)) + 1))
     ]
     lines = [f"{data_of(config)}. {_heading(config['dataset'], 'Input')}"]
-    if config.get("target", "class") != "class":
-        lines.append(f"What it predicts is not the class of that set but its {config['target'].replace('_', ' ')}.")
+    if (target := _target(run)) != "class":
+        lines.append(f"What it predicts is not the class of that set but its {target}.")
     lines += [f"Trained on {int(trained):,} images."] if trained else []
     attributes = {name: ", ".join(values) for name, values in names.values.items()}
     lines += [f"Attribute {name.replace('_', ' ')}: {values}." for name, values in attributes.items()]
     return [*lines, f"Tested on {len(table):,} images:", markdown_table(["class", "test images"], counts)]
+
+
+def _target(run: Run) -> str:
+    """What the model predicts: the class, or the attribute that a bias model is there for."""
+    return str(run.config.get("target", "class")).replace("_", " ")
 
 
 def _heading(dataset: str, name: str) -> str:
@@ -85,6 +90,7 @@ def _heading(dataset: str, name: str) -> str:
 
 def _method(run: Run) -> list[str]:
     config = run.config
+    target = _target(run)
     description = describe(METHODS[config["method"]])
     options = ", ".join(f"{key} = {value}" for key, value in config.get("method_options", {}).items())
     return [
@@ -92,7 +98,7 @@ def _method(run: Run) -> list[str]:
         f"Paper: {description.paper}",
         f"Where we differ: {description.deviations}",
         *([f"Settings: {options}."] if options else []),
-        f"Labels that training saw: {labels(run).cell}.",
+        f"Labels that training saw: {labels(run).cell if target == 'class' else target}.",
     ]
 
 

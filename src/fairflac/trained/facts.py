@@ -94,5 +94,5 @@ class Facts(BaseModel):
 
 
 def _without_weights(options: dict[str, Any]) -> dict[str, Any]:
-    """The file has all weights; where the first ones came from is a path on another machine."""
-    return {key: value for key, value in options.items() if key != "weights"}
+    """The file has all weights; where the first ones came from is a path on another machine, or a download."""
+    return {key: value for key, value in options.items() if key not in ("weights", "pretrained")}
