@@ -133,6 +133,7 @@ def test_mean_is_sum_over_pairs_and_neither_is_negative(n: int, seed: int) -> No
     value, total = mean(b, h, y), FLACLoss(reduction="sum")(b, h, y)
     torch.testing.assert_close(value * mean.stats["pairs"].clamp_min(1), total)
     assert total >= -1e-12
+    assert torch.allclose(FLACLoss(reduction="batch")(b, h, y), total / len(y))
 
 
 def test_singleton_rows_contribute_nothing() -> None:

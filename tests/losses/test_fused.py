@@ -24,7 +24,7 @@ OPTIONS = st.fixed_dictionaries(
         "divergence": st.sampled_from(DIVERGENCES),
         "pairs": st.sampled_from(["conflicting", "all", "same-target", "different-target"]),
         "threshold": st.sampled_from(THRESHOLDS),
-        "reduction": st.sampled_from(["mean", "sum"]),
+        "reduction": st.sampled_from(["mean", "sum", "batch"]),
         "normalize": st.booleans(),
     }
 )

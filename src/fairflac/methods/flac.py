@@ -13,6 +13,7 @@ from fairflac.losses.flac import FLACLoss
 from fairflac.losses.flac.divergences import Divergence
 from fairflac.losses.flac.kernels import Kernel
 from fairflac.losses.flac.pairs import Pairs
+from fairflac.losses.flac.settings import Reduction
 from fairflac.losses.gather import gather
 from fairflac.losses.supcon import supcon_loss
 from fairflac.methods.base import Method
@@ -34,9 +35,10 @@ class PairMatching(Method, ABC):
     """L = L_task + alpha * L_FLAC (Eq. 7), with L_task = ce_weight * CE, or SupCon + ce_weight * CE over two views.
 
     The two final classes below differ in their bias model only. `kernel`, `divergence` and `pairs` are the paper's
-    ablations. `bias_output` is ours: pairs are found by the bias model's `features`, as in the paper, or by its
-    `probabilities`. Features of photographs are all at about the same distance from each other, so that the threshold
-    of Eq. 1 puts every pair of one class into S and none of two classes; probabilities fall into groups.
+    ablations. Two are ours. `bias_output`: pairs are found by the bias model's `features`, as in the paper, or by its
+    `probabilities`; features of photographs can all be at about the same distance from each other, so that the
+    threshold of Eq. 1 puts every pair of one class into S and none of two classes. `reduction = "batch"`: the sum over
+    S is divided by the number of samples, where `mean` divides by |S|, so that one alpha does for few pairs and many.
     """
 
     needs_bias_model: ClassVar[bool] = True
@@ -54,6 +56,7 @@ class PairMatching(Method, ABC):
         divergence: Divergence = "jeffreys",
         pairs: Pairs = "conflicting",
         bias_output: BiasOutput = "features",
+        reduction: Reduction = "mean",
     ) -> None:
         super().__init__(net, spec)
         self.bias_output = bias_output
@@ -61,7 +64,9 @@ class PairMatching(Method, ABC):
         self.supcon = task == "supcon"
         self.num_views = 2 if self.supcon else 1
         self.ce_weight = (CE_BESIDE_SUPCON if self.supcon else 1.0) if ce_weight is None else ce_weight
-        self.flac = FLACLoss(exponent=exponent, kernel=kernel, divergence=divergence, pairs=pairs)
+        self.flac = FLACLoss(
+            exponent=exponent, kernel=kernel, divergence=divergence, pairs=pairs, reduction=reduction
+        )
 
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
         views = len(batch.views)

@@ -31,7 +31,7 @@ class Batch:
 
     def result(self, value: Array, gradient: Array, pairs: Array, mixed: Array, single: Array) -> Result:
         """From sums over all pairs, and (N, D) the gradient in the points of `h`."""
-        divisor = 1.0 if self.settings.reduction == "sum" else pairs + (pairs == 0)
+        divisor = {"sum": 1.0, "mean": pairs + (pairs == 0), "batch": float(max(self.n, 1))}[self.settings.reduction]
         stats = {
             "pairs": pairs,
             "threshold": self.limits.threshold,

@@ -43,7 +43,7 @@ class DenseFLACLoss(FLACLoss):
             "mixed_rows": mixed.float().mean(),
             "singleton_rows": (partners == 1).float().mean(),
         }
-        return total / partners.sum().clamp_min(1) if settings.reduction == "mean" else total
+        return total / {"sum": 1, "mean": partners.sum().clamp_min(1), "batch": max(len(y), 1)}[settings.reduction]
 
 
 def similarities(features: Tensor, settings: Settings) -> Tensor:

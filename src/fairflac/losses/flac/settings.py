@@ -7,7 +7,9 @@ from fairflac.losses.flac.divergences import Divergence
 from fairflac.losses.flac.kernels import Kernel
 from fairflac.losses.flac.pairs import Pairs, Threshold
 
-Reduction = Literal["mean", "sum"]
+# Of the sum over S: divided by |S|, not divided (the paper), or divided by the number of samples, so that a weight suits
+# batches with few and with many pairs alike.
+Reduction = Literal["mean", "sum", "batch"]
 
 # In both denominators, as in the released code.
 ROW_EPS = 1e-7
