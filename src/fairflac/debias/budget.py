@@ -65,8 +65,8 @@ def fitting(images: int, side: int, budget: float | None) -> Size:
     for net, size in _worth_trying(side):
         one = _size(net, size, 1, batch, images).seconds
         affordable = int(budget * (1 - KEPT_BACK) / one)
-        last = (net, size) == LADDER[-1]
-        if affordable >= (FEWEST if last else wanted):
+        enough = FEWEST if (net, size) == LADDER[-1] else max(wanted // 3, EPOCHS[0])
+        if affordable >= enough:
             return _size(net, size, min(affordable, wanted), batch, images)
     least = one * FEWEST / (1 - KEPT_BACK)
     raise UserError(f"{images:,} images need {minutes(least)} at least on this machine: raise --budget, or take fewer")
