@@ -62,6 +62,18 @@ def test_a_figure_is_drawn_from_the_runs_of_its_table(tiny_scale, monkeypatch, t
     words = ["figure1", "--data", tmp_path, "--runs", tmp_path / "runs", "-o", tmp_path / "out"]
     assert call(monkeypatch, *words) == 0
     assert sorted(path.suffix for path in (tmp_path / "out" / "figure1-cpu").iterdir()) == [".png", ".svg"]
+    assert "drawn without" not in capsys.readouterr().err
+    for marker in (tmp_path / "runs" / "biased-digits" / "flac").rglob("done"):
+        marker.unlink()
+    assert call(monkeypatch, "figure1", "--from", tmp_path / "runs", "-o", tmp_path / "out") == 0
+    assert "figure1 is drawn without biased-digits/flac/" in capsys.readouterr().err
+
+
+def test_table_1_needs_no_runs(monkeypatch, tmp_path, capsys):
+    assert call(monkeypatch, "applicability", "-o", tmp_path, "--json") == 0
+    rows = {row.pop("method"): row for row in json.loads(capsys.readouterr().out)}
+    assert rows["flac"] == {"no labels in D": True, "no labels in D'": False, "non-categorical bias": False}
+    assert "| flac-b | ✓ | ✓ | ✓ |" in (tmp_path / "table1.md").read_text()
 
 
 def test_data_that_is_not_there_is_a_gap_with_a_reason_and_loses_nothing(monkeypatch, tmp_path, capsys):
@@ -79,10 +91,15 @@ def test_data_that_is_not_there_is_a_gap_with_a_reason_and_loses_nothing(monkeyp
         (["figure5", "--q", "0.99"], "are for tables"),
         (["table2", "--q", "x"], "give numbers"),
         (["table2", "--only", "flc"], "did you mean 'flac'"),
-        (["figure5", "--from", "nowhere"], "no run of figure5"),
+        (["figure5", "--from", "."], "no run of figure5"),
+        (["table2", "--from", "nowhere"], "no such folder"),
+        (["table1", "--only", "flac"], "table1 shows what it shows"),
+        (["table2", "--address", "127.0.0.1:6379"], "is for --executor ray"),
+        (["table2", "--executor", "ray", "--workers", "2"], "are for --executor local"),
     ],
 )
 def test_mistakes_are_one_line(monkeypatch, tmp_path, capsys, words, message):
+    monkeypatch.chdir(tmp_path)
     assert call(monkeypatch, *words, "--runs", tmp_path) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -49,6 +50,15 @@ def test_latex_escapes_what_latex_would_read():
     assert r"100 \% of it" in text
     assert r"\textbf{70.0} (1)" in text
     assert text.count(r"\\") == 4  # head and three rows
+    odd = replace(table(), notes=(r"$HOME ~ a^b {c} d\e",))
+    assert r"\$HOME \textasciitilde{} a\textasciicircum{}b \{c\} d\textbackslash{}e" in latex(odd)
+
+
+def test_every_reason_has_a_mark_of_its_own():
+    cells = {f"row {i}": (Cell((), None, f"reason {i}"), Cell((), None, "no data")) for i in range(30)}
+    text = markdown(replace(table(), rows=cells))
+    assert "- z: reason 24\n" in text and "- aa: reason 25\n" in text and "- ae: reason 29\n" in text
+    assert "| row 29 | –<sup>ae</sup> |" in text
 
 
 def test_programs_get_full_precision():

@@ -60,14 +60,17 @@ def reproduce(
     if name is None:
         raise UserError("say what to reproduce, for example table2; fairflac reproduce --list shows what there is")
     chosen: Executor | None = None
+    if rebuild is not None and not rebuild.is_dir():
+        raise UserError(f"--from {rebuild}: there is no such folder; give one with runs in it")
     if rebuild is None:
         chosen = _executor(executor, workers, threads, address, (cpus, gpus), retries, shared)
     place = Place(rebuild or runs, data)
+    whole = name in ("table1", "applicability") or name.startswith("figure")
+    if whole and (only or q or seeds):
+        raise UserError(f"--only, --q and --seeds are for tables of results: {name} shows what it shows")
     if name in ("table1", "applicability"):
-        return _applicability(output)
+        return _applicability(output, json)
     if name.startswith("figure"):
-        if only or q or seeds:
-            raise UserError("--only, --q and --seeds are for tables: a figure shows the runs that it shows")
         return _figure(name, scale, place, chosen, output)
     _table(name, scale, _words(only), _numbers(q), seeds, place, chosen, output, json)
 
@@ -81,33 +84,43 @@ def _executor(
     retries: int,
     shared: bool,
 ) -> "Executor":
+    from fairflac.errors import UserError
+
     if kind is ExecutorName.local:
+        if address:
+            raise UserError(f"--address {address} is for --executor ray: without it all runs would be made here")
         from fairflac.reproduce.local import LocalExecutor
 
         return LocalExecutor(workers, threads)
+    if workers or threads:
+        raise UserError("--workers and --threads are for --executor local: with ray say --cpus-per-run, --gpus-per-run")
     from fairflac.reproduce.ray_executor import RayExecutor
 
     return RayExecutor(address, *resources, retries, shared)
 
 
 def _list(scale: ScaleName, json: bool) -> None:
+    from fairflac.progress import tell
     from fairflac.reproduce.contents import as_json, as_text, contents
 
+    tell("measuring a training step of each network…")
     listed = contents(scale.value)
     typer.echo(as_json(listed) if json else as_text(listed, scale.value))
 
 
-def _applicability(output: Path) -> None:
+def _applicability(output: Path, json: bool) -> None:
     from fairflac.files import write_text
-    from fairflac.reproduce.applicability import applicability_page
+    from fairflac.reproduce.applicability import applicability_json, applicability_page
 
-    page = applicability_page()
-    typer.echo(page)
-    write_text(output / "table1.md", page)
+    pages = {"md": applicability_page(), "json": applicability_json()}
+    for ending, page in pages.items():
+        write_text(output / f"table1.{ending}", page)
+    typer.echo(pages["json" if json else "md"])
 
 
 def _figure(name: str, scale: ScaleName, place: "Place", executor: "Executor | None", output: Path) -> None:
     from fairflac.errors import UserError, unknown
+    from fairflac.progress import tell
     from fairflac.report.figures.saving import save_figures
     from fairflac.reproduce.figures import FIGURES, figure_configs
 
@@ -118,6 +131,9 @@ def _figure(name: str, scale: ScaleName, place: "Place", executor: "Executor | N
     done = [run for config in configs if (run := place.run(config)).done]
     if not done:
         raise UserError(f"no run of {name} is there: {next(iter(failures.values()), f'none in {place.runs}')}")
+    for config in configs:
+        if not place.run(config).done:
+            tell(f"{name} is drawn without {config.folder}: {failures.get(config.folder, 'not run')}")
     for line in save_figures(done, output / f"{name}-{scale}", [FIGURES[name].drawing]):
         typer.echo(line)
 

@@ -1,5 +1,7 @@
 """Table 1: where a method can be applied, from what it declares and what its recipe trains first."""
 
+import json
+
 from fairflac.config import resolve
 from fairflac.methods import METHODS
 
@@ -30,3 +32,9 @@ def applicability_page() -> str:
     lines += [[name, *(TICKS[tick] for tick in row)] for name, row in applicability().items()]
     body = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
     return f"### Table 1: Where each method can be applied\n\n{body}\n\n- D: the training data, D': any other data\n"
+
+
+def applicability_json() -> str:
+    """The same for programs; null: not applicable."""
+    rows = [{"method": name, **dict(zip(COLUMNS, row, strict=True))} for name, row in applicability().items()]
+    return json.dumps(rows, indent=1) + "\n"

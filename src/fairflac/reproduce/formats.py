@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -10,7 +11,6 @@ from fairflac.reproduce.filled import Cell, Filled, Head
 from fairflac.reproduce.published import Value
 
 NOTHING = "\N{EN DASH}"
-MARKS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,14 @@ class Style:
 MARKDOWN = Style(
     "**{}**".format, "<sup>{}</sup>".format, " ± ", "\N{MINUS SIGN}", lambda text: text.replace("|", r"\|")
 )
-_LATEX_SPECIAL = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "≠": r"$\neq$", NOTHING: "--"}
+_LATEX_SPECIAL = {letter: "\\" + letter for letter in "%_&#${}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "≠": r"$\neq$",
+    NOTHING: "--",
+}
 LATEX = Style(
     r"\textbf{{{}}}".format,
     r"\textsuperscript{{{}}}".format,
@@ -117,11 +124,17 @@ def _cell(table: Filled, column: int, head: Head, cell: Cell, style: Style, reas
             ours = style.bold(ours)
         ours += f" ({len(cell.values)}{', cpu' if table.reduced else ''})"
     if cell.missing:
-        ours += style.mark(reasons.setdefault(cell.missing, MARKS[len(reasons) % len(MARKS)]))
+        ours += style.mark(reasons.setdefault(cell.missing, _mark(len(reasons))))
     yield ours
     yield _published(table, column, head, cell.published, style)
     if not table.reduced:
         yield _difference(cell.difference, head, style)
+
+
+def _mark(number: int) -> str:
+    """a to z, then aa, ab, …: when many runs fail, each has a reason of its own."""
+    more, letter = divmod(number, len(string.ascii_lowercase))
+    return (_mark(more - 1) if more else "") + string.ascii_lowercase[letter]
 
 
 def _published(table: Filled, column: int, head: Head, value: Value | None, style: Style) -> str:
