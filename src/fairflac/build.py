@@ -85,7 +85,8 @@ def load_method(run: Run) -> Method:
     """The trained model of a run, as its selection rule chose it."""
     config = load_config(run)
     content = checkpoint.load(run.last if config.train.selection == "last" else run.best)
-    own = {key: value for key, value in config.net_options.items() if key != "weights"}  # the checkpoint has them all
+    fetched = ("weights", "pretrained")  # from elsewhere; the checkpoint has them all
+    own = {key: value for key, value in config.net_options.items() if key not in fetched}
     try:
         method = build_method(config.model_copy(update={"net_options": own}), TaskSpec.from_dict(content["task"]))
         method.load_state_dict(content["method"])

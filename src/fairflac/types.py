@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor, nn
 
+from fairflac.errors import UserError
+
 
 class BiasLabelsHidden(RuntimeError):
     """A method that did not declare `uses_bias_labels` tried to read them."""
@@ -14,6 +16,10 @@ class BiasLabelsHidden(RuntimeError):
 
 class BiasModelMissing(RuntimeError):
     """A method that did not declare `needs_bias_model` tried to read its output."""
+
+
+class NoMiddle(UserError, AttributeError):
+    """A network without maps was asked for the one halfway through."""
 
 
 class Output(NamedTuple):
@@ -28,7 +34,7 @@ class Network(nn.Module, ABC):
 
     feature_dim: int
     fc: nn.Linear  # from features to logits
-    middle: str  # the submodule whose output is a map halfway through, for adversaries that listen there
+    middle: str  # the submodule whose output is a map halfway through, for adversaries that listen there; if it can
     middle_dim: int  # its channels
 
     @abstractmethod
@@ -37,6 +43,12 @@ class Network(nn.Module, ABC):
     def __call__(self, x: Tensor) -> Output:
         output: Output = super().__call__(x)
         return output
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("middle", "middle_dim"):
+            kind = type(self).__name__
+            raise NoMiddle(f"this method listens to a map inside the network, and {kind} has none: choose another")
+        return super().__getattr__(name)
 
 
 @dataclass(frozen=True)

@@ -69,5 +69,5 @@ def _with_licence(dataset: type) -> str:
     return f"{_first_line(dataset)} [{licence}]"
 
 
-def _first_line(thing: type) -> str:
+def _first_line(thing: object) -> str:
     return (inspect.getdoc(thing) or "").partition("\n")[0]

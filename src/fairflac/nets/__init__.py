@@ -1,10 +1,21 @@
 """All networks by name. Each takes the number of classes and keyword options."""
 
+from collections.abc import Callable
+
+from fairflac.nets.adapted import adapt
 from fairflac.nets.bagnet import BagNet18
+from fairflac.nets.mlp import MLP
 from fairflac.nets.resnet import ResNet18
 from fairflac.nets.simple_conv import SimpleConvNet
+from fairflac.nets.timm_net import timm_net
 from fairflac.types import Network
 
-NETS: dict[str, type[Network]] = {"simple-conv": SimpleConvNet, "resnet18": ResNet18, "bagnet18": BagNet18}
+NETS: dict[str, Callable[..., Network]] = {
+    "simple-conv": SimpleConvNet,
+    "resnet18": ResNet18,
+    "bagnet18": BagNet18,
+    "mlp": MLP,
+    "timm": timm_net,
+}
 
-__all__ = ["NETS"]
+__all__ = ["NETS", "adapt"]
