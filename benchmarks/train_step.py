@@ -115,7 +115,7 @@ def ours(data: BiasedDataset, clock: Clock) -> tuple[Step, str]:
     def step() -> None:
         with clock.part("images"):
             index = torch.randint(len(data), (BATCH,))
-            views = batches.pixels(index)
+            views = batches.inputs(index)
         with clock.part("bias features"):
             features = bias(index, views[0]).features
         with fabric.autocast():

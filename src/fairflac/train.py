@@ -16,7 +16,7 @@ from fairflac.collapse import collapse_advice
 from fairflac.config import RunConfig
 from fairflac.data.augment import make_augmentation
 from fairflac.data.base import BiasedDataset
-from fairflac.data.tensors import Pixels
+from fairflac.data.tensors import inputs_of
 from fairflac.engine import State, Training, make_fabric
 from fairflac.errors import UserError
 from fairflac.evaluate import predictions
@@ -168,7 +168,7 @@ class Batches:
         self, method: Method, data: BiasedDataset, config: RunConfig, fabric: Fabric, bias: BiasSource | None
     ) -> None:
         augment = make_augmentation(config.train.augment, data.task.image_size, config.seed or 0)
-        self.pixels = Pixels(data.images, data.task, fabric.device, augment)
+        self.inputs = inputs_of(data, fabric.device, augment)
         self.y = torch.from_numpy(data.y).to(fabric.device)
         joint = data.joint_bias() if method.uses_bias_labels else None
         if method.uses_bias_labels and joint is None:
@@ -178,7 +178,7 @@ class Batches:
         self.bias = bias
 
     def __call__(self, index: Tensor, epoch: int) -> Batch:
-        views = self.pixels(index, self.views, epoch)
+        views = self.inputs(index, self.views, epoch)
         index = index.to(self.y.device, non_blocking=True)
         labels = None if self.labels is None else self.labels[index]
         output = None if self.bias is None else self.bias(index, views[0])

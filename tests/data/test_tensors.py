@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from fairflac.data.tensors import Pixels
+from fairflac.data.augment import make_augmentation
+from fairflac.data.tensors import Pixels, Rows, inputs_of
 from fairflac.errors import UserError
-from toy import TASK
+from toy import TASK, toy_data
 
 CPU = torch.device("cpu")
 
@@ -31,3 +32,17 @@ def test_without_augmentation_the_network_sees_the_middle() -> None:
 def test_images_that_do_not_fill_the_network_are_refused() -> None:
     with pytest.raises(UserError, match="6 x 6 do not fill the 6 x 7"):
         Pixels(np.zeros((1, 6, 6, 3), dtype=np.uint8), replace(TASK, image_size=(6, 7)), CPU)
+
+
+def test_vectors_are_rows_as_they_are() -> None:
+    vectors = np.random.default_rng(0).normal(size=(5, 7)).astype(np.float32)
+    rows = inputs_of(replace(toy_data(5), images=vectors), CPU)
+    assert isinstance(rows, Rows) and isinstance(inputs_of(toy_data(5), CPU), Pixels)
+    first, second = rows(torch.tensor([3, 1]), views=2)
+    np.testing.assert_array_equal(first, vectors[[3, 1]])
+    assert torch.equal(first, second)
+
+
+def test_vectors_are_not_augmented() -> None:
+    with pytest.raises(UserError, match="vectors are not images"):
+        Rows(np.zeros((2, 3), dtype=np.float32), CPU, make_augmentation("crop-flip", (6, 6), 0))

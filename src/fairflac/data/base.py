@@ -18,7 +18,7 @@ Split = Literal["train", "validation", "test"]
 class BiasedDataset:
     """One split in memory (or memory-mapped)."""
 
-    images: np.ndarray  # (N, H, W, 3) uint8
+    images: np.ndarray  # (N, H, W, 3) uint8; or (N, D) float32, embeddings of images
     y: np.ndarray  # (N,) int64
     bias: Mapping[str, np.ndarray]  # per attribute (N,) int64; empty when none is known
     names: np.ndarray  # (N,) str, where each image comes from

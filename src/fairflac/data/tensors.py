@@ -1,10 +1,11 @@
-"""From stored bytes to what a network sees."""
+"""From stored bytes, or stored vectors, to what a network sees."""
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from fairflac.data.augment import Augment, unit_floats
+from fairflac.data.base import BiasedDataset
 from fairflac.data.boxes import centre_offset
 from fairflac.errors import UserError
 from fairflac.types import TaskSpec
@@ -42,3 +43,24 @@ class Pixels:
 
     def _normalise(self, x: Tensor) -> Tensor:
         return ((x - self.mean) / self.std).contiguous(memory_format=torch.channels_last)
+
+
+class Rows:
+    """Vectors of one split, as they are."""
+
+    def __init__(self, vectors: np.ndarray, device: torch.device, augment: Augment | None = None) -> None:
+        if augment is not None:
+            raise UserError("vectors are not images: set augment = 'none'")
+        self.vectors = torch.from_numpy(vectors)  # (N, D) float32, no copy
+        self.device = device
+
+    def __call__(self, index: Tensor, views: int = 1, epoch: int = 0) -> tuple[Tensor, ...]:
+        """(B,) → `views` times the same (B, D)."""
+        return (self.vectors.index_select(0, index).to(self.device, non_blocking=True),) * views
+
+
+def inputs_of(data: BiasedDataset, device: torch.device, augment: Augment | None = None) -> Pixels | Rows:
+    """The samples of a split as batches: of images or of vectors."""
+    if data.images.ndim == 2:
+        return Rows(data.images, device, augment)
+    return Pixels(data.images, data.task, device, augment)
