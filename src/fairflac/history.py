@@ -18,7 +18,7 @@ class HistoryLog:
     def write(self, history: list[dict[str, Any]]) -> None:
         """The whole history; a run that goes on shows its first epochs anew, and TensorBoard drops the old ones."""
         self.run.write_history(history)
-        if find_spec("tensorboard") is None or len(history) == self.shown:
+        if not self.run.lasting or find_spec("tensorboard") is None or len(history) == self.shown:
             return
         if self.writer is None:
             from torch.utils.tensorboard import SummaryWriter

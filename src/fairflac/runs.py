@@ -28,6 +28,7 @@ class Run:
     """One run directory. Reading it needs no training code."""
 
     path: Path
+    lasting: bool = True  # False: a folder that is gone after training
 
     @classmethod
     def open(cls, path: Path) -> "Run":

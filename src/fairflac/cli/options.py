@@ -1,16 +1,11 @@
 """Options that several commands share, each written once."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-
-def data_root() -> Path:
-    """Where datasets live unless the user says otherwise."""
-    return Path(os.environ.get("FAIRFLAC_DATA", Path.home() / ".cache" / "fairflac"))
-
+from fairflac.data_root import data_root
 
 Runs = Annotated[Path, typer.Option("--runs", help="Folder of run directories.")]
 Data = Annotated[

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Data, Json, Runs, Seed, Set, data_root
+from fairflac.cli.options import Data, Json, Runs, Seed, Set
+from fairflac.data_root import data_root
 
 RUNS = Path("runs")
 RULE_HELP = (
