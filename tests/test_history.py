@@ -41,3 +41,9 @@ def test_without_tensorboard_there_is_metrics_jsonl(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(history, "find_spec", lambda name: None)
     HistoryLog(Run(tmp_path)).write(EPOCHS)
     assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]
+
+
+def test_a_folder_that_does_not_last_has_no_event_files(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    HistoryLog(Run(tmp_path, lasting=False)).write(EPOCHS)
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]

@@ -21,6 +21,11 @@ def test_inputs_are_standardised_by_all_that_training_has_seen() -> None:
     assert net.eval().standardise(x).std(0).sub(1).abs().max() < 0.1
 
 
+def test_a_wrong_number_of_inputs_is_told() -> None:
+    with pytest.raises(UserError, match="takes 5 numbers: set inputs to 12"):
+        MLP(2, inputs=5)(torch.rand(2, 3, 2, 2))
+
+
 def test_it_has_no_map_in_the_middle() -> None:
     net = MLP(2, inputs=3)
     assert not hasattr(net, "middle")

@@ -6,6 +6,7 @@ from typing import Annotated, final
 from pydantic import Field
 from torch import Tensor, nn
 
+from fairflac.errors import UserError
 from fairflac.types import Network, Output
 
 Width = Annotated[int, Field(ge=1)]
@@ -31,5 +32,8 @@ class MLP(Network):
         self.fc = nn.Linear(self.feature_dim, num_classes)
 
     def forward(self, x: Tensor) -> Output:
-        features = self.body(self.standardise(x.flatten(1)))
+        x = x.flatten(1)
+        if x.shape[1] != self.standardise.num_features:
+            raise UserError(f"this mlp takes {self.standardise.num_features} numbers: set inputs to {x.shape[1]}")
+        features = self.body(self.standardise(x))
         return Output(self.fc(features), features)
