@@ -43,7 +43,12 @@ class DenseFLACLoss(FLACLoss):
             "mixed_rows": mixed.float().mean(),
             "singleton_rows": (partners == 1).float().mean(),
         }
-        return total / {"sum": 1, "mean": partners.sum().clamp_min(1), "batch": max(len(y), 1)}[settings.reduction]
+        divisors: dict[str, Tensor | int] = {
+            "sum": 1,
+            "mean": partners.sum().clamp_min(1),
+            "batch": max(len(y), 1),
+        }
+        return total / divisors[settings.reduction]
 
 
 def similarities(features: Tensor, settings: Settings) -> Tensor:
