@@ -7,8 +7,8 @@ from fairflac.losses.flac.divergences import Divergence
 from fairflac.losses.flac.kernels import Kernel
 from fairflac.losses.flac.pairs import Pairs, Threshold
 
-# Of the sum over S: divided by |S|, not divided (the paper), or divided by the number of samples, so that a weight suits
-# batches with few and with many pairs alike.
+# Of the sum over S: divided by |S|, not divided (the paper), or divided by the number of samples, so that one weight
+# suits batches with few and with many pairs.
 Reduction = Literal["mean", "sum", "batch"]
 
 # In both denominators, as in the released code.
