@@ -1,9 +1,12 @@
+from pathlib import Path
+
 import pytest
 
 from fairflac.config import resolve
 from fairflac.data import DATASETS
-from fairflac.reproduce.estimate import IMAGES, hours, image_passes, seconds
+from fairflac.reproduce.estimate import IMAGES, hours, image_passes, seconds, training_images
 from fairflac.reproduce.grid import plan
+from fairflac.reproduce.jobs import jobs_for
 from fairflac.reproduce.published import published, published_names
 
 
@@ -30,3 +33,11 @@ def test_the_size_of_every_dataset_in_a_table_is_known():
         for config in plan(published(name), "paper", seeds=1).configs():
             assert image_passes(config) > 0
     assert set(IMAGES) < set(DATASETS)
+
+
+def test_the_page_on_cost_counts_what_the_plans_have():
+    plans = [plan(published(name), "paper") for name in published_names()[1:]]
+    runs = {job.key: job.config for grid in plans for job in jobs_for(grid.configs())}.values()
+    millions = sum(run.train.epochs * training_images(run) for run in runs) / 1e6
+    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
+    assert f"| all | {len(runs)} | | | {millions:,.0f} |" in page

@@ -35,9 +35,12 @@ def seconds(config: RunConfig) -> float:
 
 def image_passes(config: RunConfig) -> float:
     """How many images go through the network in a whole training."""
+    return config.train.epochs * training_images(config) * _passes(config)
+
+
+def training_images(config: RunConfig) -> int:
     blond = config.dataset == "celeba" and config.data_options.get("label") == "blond"
-    images = BLOND_IMAGES if blond else IMAGES[config.dataset]
-    return config.train.epochs * images * _passes(config)
+    return BLOND_IMAGES if blond else IMAGES[config.dataset]
 
 
 def _plain(config: RunConfig) -> RunConfig:
