@@ -8,7 +8,22 @@ import typer
 
 from fairflac import __version__
 from fairflac.bf16 import keep_clear_of_broken_amx
-from fairflac.cli import compare, data, demo, doctor, evaluate, export, figures, predict, report, reproduce, train, tune
+from fairflac.cli import (
+    audit,
+    compare,
+    data,
+    debias,
+    demo,
+    doctor,
+    evaluate,
+    export,
+    figures,
+    predict,
+    report,
+    reproduce,
+    train,
+    tune,
+)
 from fairflac.cli import list as list_command
 from fairflac.errors import Stopped, UserError, describe_os_error
 
@@ -28,6 +43,8 @@ app.command("tune")(tune.tune_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.command("predict")(predict.predict_command)
 app.command("export")(export.export_command)
+app.command("debias")(debias.debias_command)
+app.command("audit")(audit.audit_command)
 app.command("compare")(compare.compare_command)
 app.command("figures")(figures.figures)
 app.command("report")(report.report_command)

@@ -7,7 +7,7 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fairflac import __version__
@@ -31,21 +31,9 @@ def render(runs: Sequence[Run], title: str = TITLE, foreword: Sequence[str] = ()
     parts = [part(data, members) for data, members in by_data(runs).items()]
     if not parts:
         raise UserError("there is nothing to report: none of these runs is a finished model of the classes")
-    environment = Environment(
-        loader=PackageLoader("fairflac.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_unbroken,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"percent": percent, "span": span, "lighter": _lighter}
-    environment.tests |= {
-        "same_class": lambda place, tiles, query: tiles[place].y == query.y,
-        "same_value": lambda place, tiles, query: tiles[place].joint == query.joint,
-    }
     script = (files("fairflac.report") / "page.js").read_text()
-    return environment.get_template("page.html").render(
+    template = environment().get_template("page.html")
+    return template.render(
         title=title,
         foreword=foreword,
         parts=parts,
@@ -58,6 +46,24 @@ def render(runs: Sequence[Run], title: str = TITLE, foreword: Sequence[str] = ()
         script=script,
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
     )
+
+
+def environment(package: str = "fairflac.report") -> Environment:
+    """For the templates of a package, which may include those of this one."""
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(name, ".") for name in dict.fromkeys((package, "fairflac.report"))]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_unbroken,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"percent": percent, "span": span, "lighter": _lighter}
+    made.tests |= {
+        "same_class": lambda place, tiles, query: tiles[place].y == query.y,
+        "same_value": lambda place, tiles, query: tiles[place].joint == query.joint,
+    }
+    return made
 
 
 def write(runs: Sequence[Run], path: Path, title: str = TITLE, foreword: Sequence[str] = ()) -> None:

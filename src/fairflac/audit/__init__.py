@@ -1,0 +1,1 @@
+"""Does a classifier that somebody has trained lean on a shortcut?"""

@@ -1,0 +1,104 @@
+"""`fairflac audit` as a user meets it."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fairflac.audit import guessing
+from fairflac.runs import Run
+from program import Program, program, refused
+from trained_runs import folder_run, photos, tiny_run
+
+__all__ = ["folder_run", "photos", "program", "tiny_run"]  # fixtures
+
+PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the bias model is any good is tested elsewhere."""
+    monkeypatch.setattr(guessing, "STEPS", 3)
+    monkeypatch.setattr(guessing, "EPOCHS", 1)
+
+
+def test_text_json_and_page(program: Program, folder_run: Run, photos: Path, tmp_path: Path) -> None:
+    shutil.copytree(photos, tmp_path / "new")  # elsewhere than where the run was trained: all images are audited
+    words = ("audit", folder_run.path, tmp_path / "new", "--data", tmp_path)
+    answer = program(*words, "-o", tmp_path / "audit.html")
+    assert answer.code == 0, answer.err
+    first, *lines = answer.out.splitlines()
+    assert first.split(":")[0] in ("leans on a shortcut", "no evidence", "cannot tell")
+    assert any("All 72 images" in line and "may have been trained" in line for line in lines)
+    assert any(line.startswith("colour ") and line.endswith("72") for line in lines)
+    assert "lean, the difference of the two" in answer.out and lines[-1] == f"page: {tmp_path / 'audit.html'}"
+    assert "<h1>Does this model lean on a shortcut?</h1>" in (tmp_path / "audit.html").read_text()
+    found = json.loads(program(*words, "--json").out)
+    assert found["n"] == 72 and found["verdict"] == first.split(":")[0] and found["classes"] == ["above", "below"]
+    assert set(found["cues"]["colour"]["difference"]) == {"value", "low", "high", "n"}
+    assert found["gaps"] == found["groups"] == {} and found["bias_model"]["trained"].startswith("trained 3 times")
+
+
+def test_columns_are_groups(program: Program, folder_run: Run, photos: Path, tmp_path: Path) -> None:
+    """Of the colour, which a third of each class has against the others; numbers by hand from the printed groups."""
+    shutil.copytree(photos, tmp_path / "new")
+    lines = ["path,label,hue"]
+    for file in sorted((tmp_path / "new").rglob("*.png")):
+        red = (file.parent.name == "above") == (int(file.stem) % 3 > 0)
+        lines.append(f"{file.parent.name}/{file.name},{file.parent.name},{'red' if red else 'blue'}")
+    (tmp_path / "new" / "all.csv").write_text("\n".join(lines))
+    words = ("audit", folder_run.path, tmp_path / "new" / "all.csv", "--data", tmp_path)
+    found = json.loads(program(*words, "--json").out)
+    rows = found["groups"]["hue"]
+    assert sorted(row["n"] for row in rows) == [12, 12, 24, 24]
+    aligned, conflicting = (
+        sum(row["accuracy"] for row in rows if row["aligned"] is kind) / 2 for kind in (True, False)
+    )
+    assert found["gaps"]["hue"]["value"] == pytest.approx(aligned - conflicting) and found["gaps"]["hue"]["n"] == 24
+    text = program(*words, "--attribute", "hue").out
+    assert "class and hue" in text and "above, red" in text and "worst group" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["nowhere", "PHOTOS"], ["there is no 'nowhere'"]),
+        (["RUN", "nowhere"], ["nowhere", "no such folder or file"]),
+        (["RUN", "PHOTOS", "--set", "q=0.9"], ["--set changes a dataset"]),
+        (["RUN", "PHOTOS", "--split", "best"], ["best"]),
+        (["RUN", "PHOTOS", "--net", "resnet18"], ["--net"]),
+        (["RUN", "PHOTOS", "--classes", "a,b"], ["--classes"]),
+        (["RUN", "PHOTOS", "-o", "TMP"], ["is a folder: name the page too"]),
+        (["RUN", "biased-digits"], ["16 x 16", "28 x 28"]),
+        (["RUN"], ["Missing argument"]),
+    ],
+)
+def test_mistakes_cost_one_line(
+    program: Program, words: list[str], parts: list[str], folder_run: Run, photos: Path, tmp_path: Path
+) -> None:
+    places = {"RUN": folder_run.path, "PHOTOS": photos, "TMP": tmp_path}
+    refused(program("audit", *(places.get(word, word) for word in words), "--data", tmp_path / "data"), *parts)
+
+
+def test_other_classes_are_named(program: Program, tiny_run: Run, photos: Path, tmp_path: Path) -> None:
+    refused(program("audit", tiny_run.path, photos, "--data", tmp_path), "0, 1, 2, 3, 4 and 5 more", "above, below")
+
+
+def test_commands_of_the_page_run(
+    program: Program, folder_run: Run, tiny_run: Run, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(photos, tmp_path / "photos")
+    rows = [f"{f.parent.name}/{f.name},{f.parent.name},{int(f.stem) % 3}" for f in sorted(photos.rglob("*.png"))]
+    (tmp_path / "photos" / "photos.csv").write_text("\n".join(["path,label,camera", *rows]))
+    assert program("export", folder_run.path, "--to", "torchscript", "-o", "model.pt").code == 0
+    commands = re.findall(r"^fairflac audit .*", PAGE, flags=re.MULTILINE)
+    assert len(commands) >= 4
+    for command in commands:
+        run = tiny_run if "biased-digits" in command else folder_run
+        words = [word.replace("RUN", str(run.path)) for word in shlex.split(command)[1:]]
+        answer = program(*words, "--data", tmp_path / "data")
+        assert answer.code == 0, (words, answer.err)
