@@ -70,7 +70,9 @@ def test_another_table_or_folder(tmp_path: Path) -> None:
     other = write(tmp_path / "b.csv", "path,label,age", "1.jpg,cat,old", "2.jpg,dog,young")
     assert taught(table, "age", other, tmp_path, allow_outside=False).settings["bias_model.path"] == str(other)
     folder = tmp_path / "ages"
-    folder.mkdir()
+    for value in ("old", "young"):
+        (folder / value).mkdir(parents=True)
+        (folder / value / "1.jpg").touch()
     found = taught(table, "age", folder, tmp_path, allow_outside=False)
     assert found.settings["bias_model.dataset"] == "folder" and found.settings["bias_model.target"] == "class"
     with pytest.raises(UserError, match="which has no columns"):

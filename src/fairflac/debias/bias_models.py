@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from fairflac.data.fairface import FairFace
+from fairflac.data.folder import list_folder
 from fairflac.data.table import NEEDED, list_table
-from fairflac.debias.budget import Size
+from fairflac.debias.budget import Size, batch_size, epochs
 from fairflac.errors import UserError, unknown
 from fairflac.files import write_text
 
@@ -31,8 +32,8 @@ class BiasModel:
 def bias_model(word: str, size: Size) -> BiasModel:
     """From what the user wrote behind `--bias-model`."""
     if word in KINDS:
-        epochs = {"bias_model.epochs": size.early_epochs} if word == "early" else {}
-        settings = {"bias_model.kind": word, **epochs}
+        early = {"bias_model.epochs": size.early_epochs} if word == "early" else {}
+        settings = {"bias_model.kind": word, **early}
         return BiasModel("flac-b", settings, f"{word}, trained on the same images and classes")
     if word.startswith(FAIRFACE):
         return _fairface(word.removeprefix(FAIRFACE), size)
@@ -64,6 +65,7 @@ def taught(table: Path, column: str, source: Path | None, output: Path, *, allow
     settings: dict[str, Any]
     if source is not None and source.is_dir():
         settings = {"dataset": "folder", "path": str(source.resolve()), "target": "class"}
+        settings |= _pace(len(list_folder(source).names))
         return BiasModel("flac", _stage_one(settings), f"{column}, learnt from the folders in {source}")
     labelled = source or table
     if labelled.is_dir():
@@ -80,10 +82,16 @@ def taught(table: Path, column: str, source: Path | None, output: Path, *, allow
     outside = allow_outside or not whole
     list_table(path, (column,), outside)  # says now what is wrong with it
     settings = {"dataset": "csv", "path": str(path), "columns": [column], "target": column, "allow_outside": outside}
+    settings |= _pace(len(known))
     says = f"{column}, learnt from its labels of {'all' if whole else f'{len(known):,} of the {len(rows):,}'} images"
     says += f" in {labelled.name}"
     known_of_all = None if whole or source is not None else _filled(rows, header)
     return BiasModel("flac", _stage_one(settings), says, columns=known_of_all)
+
+
+def _pace(images: int) -> dict[str, int]:
+    """Of a bias model that learns from so many images, most of which are trained on."""
+    return {"epochs": epochs(images), "batch_size": batch_size(images)}
 
 
 def _stage_one(settings: dict[str, Any]) -> dict[str, Any]:

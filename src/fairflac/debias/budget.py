@@ -57,8 +57,7 @@ def parse_budget(text: str) -> float:
 
 def fitting(images: int, side: int, budget: float | None) -> Size:
     """For so many training images whose shorter side is `side`; without a budget the usual network."""
-    batch = batch_size(images)
-    wanted = min(max(-(-STEPS * batch // images), EPOCHS[0]), EPOCHS[1])
+    batch, wanted = batch_size(images), epochs(images)
     if budget is None:
         net, size = USUAL
         return _size(net, min(size, _useful(side)), wanted, batch, images)
@@ -70,6 +69,11 @@ def fitting(images: int, side: int, budget: float | None) -> Size:
             return _size(net, size, min(affordable, wanted), batch, images)
     least = one * FEWEST / (1 - KEPT_BACK)
     raise UserError(f"{images:,} images need {minutes(least)} at least on this machine: raise --budget, or take fewer")
+
+
+def epochs(images: int) -> int:
+    """Enough for `STEPS` of them, within reason."""
+    return min(max(-(-STEPS * batch_size(images) // images), EPOCHS[0]), EPOCHS[1])
 
 
 def batch_size(images: int) -> int:
