@@ -42,35 +42,36 @@ def choose(
     gains = guessed_gains(plain, {name: table for name, table in hidden.items() if name != VANILLA})
     none = _no_evidence(found, pairs)
     if none:
-        return Choice(VANILLA, False, [*none, "So the ordinary model is kept."], found, gains)
+        return Choice(VANILLA, False, ["The vanilla model is kept.", none], found, gains)
     assert found is not None
     name, gain = max(gains.items(), key=lambda item: item[1].difference)
-    reasons = ["On validation images:", lean_sentence(VANILLA, found)]
-    reasons += [gain_sentence(other, one) for other, one in gains.items()]
-    if gain.difference <= 0 or gain.p >= CLEAR:
-        reasons.append("No clear gain on validation images: the vanilla model is kept.")
-        return Choice(VANILLA, True, reasons, found, gains)
-    reasons.append(f"{name} is kept.")
-    return Choice(name, True, reasons, found, gains)
+    clear = gain.difference > 0 and gain.p < CLEAR
+    decision = (
+        f"{name} is kept: it is clearly better on validation images."
+        if clear
+        else f"The vanilla model is kept: on validation images {name} is no clear gain."
+    )
+    seen = [lean_sentence(VANILLA, found), *(gain_sentence(other, one) for other, one in gains.items())]
+    return Choice(name if clear else VANILLA, True, [decision, *seen], found, gains)
 
 
-def _no_evidence(found: Lean | None, pairs: float) -> list[str]:
-    """Why nothing speaks for a shortcut; empty if something does."""
+def _no_evidence(found: Lean | None, pairs: float) -> str | None:
+    """Why nothing speaks for a shortcut; None if something does."""
     if pairs < FEWEST_PAIRS:
-        return [
+        return (
             f"There is no evidence of a shortcut that FLAC could work against: a batch has {pairs:.2g} pairs of images "
             "that share the class or the bias model's view, and not both."
-        ]
+        )
     if found is None or found.difference.n < FEWEST_AGAINST:
         n = 0 if found is None else found.difference.n
-        return [
+        return (
             f"There is no evidence of a shortcut: the bias model's guess contradicts the class of {n} validation "
             "images only, too few to tell anything."
-        ]
+        )
     if found.difference.low <= VISIBLE_GAP:
-        return [
+        return (
             "There is no evidence of a shortcut: where the bias model's guess contradicts the class, the vanilla model "
             f"names the guessed class for {with_range(found.follows)} of the validation images, hardly more often than "
             f"for other images of the same class ({percent(found.elsewhere.value)})."
-        ]
-    return []
+        )
+    return None
