@@ -9,38 +9,17 @@ import pytest
 from PIL import Image
 
 from fairflac import checkpoint
-from fairflac.cli import main
 from fairflac.files import write_text
 from fairflac.runs import Run, find_runs
+from program import Answer, Program, refused
 
 TINY = ["--set", "epochs=1", "--set", "channels=[2,2,2,2]", "--set", "kernel_size=3"]
 QUICK = [*TINY, "--no-report"]  # of `train`
 
 
-class Answer:
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
 @pytest.fixture
-def fairflac(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
-    def call(*words: object) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["fairflac", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return Answer(int(end.value.code or 0), captured.out, captured.err)
-
-    return call
-
-
-def refused(answer: Answer, *parts: str) -> None:
-    """One line on standard error, exit code 2, no traceback."""
-    assert answer.code == 2, answer.err
-    lines = [line for line in answer.err.splitlines() if line.startswith("fairflac:")]
-    assert len(lines) == 1 and "Traceback" not in answer.err, answer.err
-    for part in parts:
-        assert part in lines[0]
+def fairflac(program: Program) -> Program:
+    return program
 
 
 def test_help_and_version_need_no_torch() -> None:
