@@ -18,7 +18,7 @@ from fairflac.report.cost import duration
 from fairflac.report.labels import labels
 from fairflac.report.names import Names
 from fairflac.report.provenance import machines, makings
-from fairflac.report.trained_on import data_of
+from fairflac.report.trained_on import data_in_words
 from fairflac.runs import Run
 from fairflac.trained.facts import Facts
 from fairflac.types import TaskSpec
@@ -67,7 +67,7 @@ def _data(run: Run, table: Predictions, names: Names) -> list[str]:
         [names.of_class(label), f"{int((table.y == label).sum()):,}"]
         for label in range(max(len(names.classes), int(table.y.max(initial=-1)) + 1))
     ]
-    lines = [f"{data_of(config)}. {_heading(config['dataset'], 'Input')}"]
+    lines = [f"{data_in_words(config)}. {_heading(config['dataset'], 'Input')}"]
     if (target := _target(run)) != "class":
         lines.append(f"What it predicts is not the class of that set but its {target}.")
     lines += [f"Trained on {int(trained):,} images."] if trained else []

@@ -15,7 +15,7 @@ from fairflac.report.pseudo import pseudo_group_sentences
 from fairflac.report.ranges import with_range
 from fairflac.report.results import MEANINGS
 from fairflac.report.tables import NUMBERS
-from fairflac.report.trained_on import data_of
+from fairflac.report.trained_on import data_in_words
 from fairflac.runs import Run
 
 MOST_GROUPS = 40  # that a card lists; of more, the worst half as many
@@ -47,7 +47,7 @@ def bias_model_section(run: Run, names: Names) -> list[str]:
     if not stage_one:
         return ["None: this method needs none."]
     target = stage_one.get("target", "class").replace("_", " ")
-    data, name = data_of(stage_one), result["bias_model"]
+    data, name = data_in_words(stage_one), result["bias_model"]
     said = f"`{stage_one['method']}`, which predicts the {target}, trained on {data} (run {name})."
     quality = result.get("bias_model_quality") or {}
     rows = [[one.question, one.answer, one.ideal, one.guess] for one in checks(quality, names)]

@@ -28,7 +28,7 @@ RANGE = re.compile(r"(\([^()]*), (n = [\d,]+[^()]*\))")
 
 def render(runs: Sequence[Run], title: str = TITLE, foreword: Sequence[str] = ()) -> str:
     """The page as text; a foreword are sentences that stand before everything else."""
-    parts = [part(data, members) for data, members in by_data(runs).items()]
+    parts = [part(members) for members in by_data(runs).values()]
     if not parts:
         raise UserError("there is nothing to report: none of these runs is a finished model of the classes")
     script = (files("fairflac.report") / "page.js").read_text()

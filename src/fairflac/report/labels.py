@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from fairflac.report.trained_on import data_of
+from fairflac.report.trained_on import data_in_words, data_of
 from fairflac.runs import Run
 
 
@@ -31,5 +31,5 @@ def labels(run: Run, attribute: str = "attribute") -> Labels:
         return Labels("class, attribute", f", whose bias model had the {target} labels of the same images,")
     return Labels(
         "class, attribute of other data",
-        f", whose bias model learnt the {target} from labels of other data ({data_of(stage_one)}),",
+        f", whose bias model learnt the {target} from labels of other data ({data_in_words(stage_one)}),",
     )

@@ -16,6 +16,7 @@ from fairflac.report.pseudo import pseudo_group_sentences
 from fairflac.report.results import Result, mean_of_seeds, result
 from fairflac.report.same_images import on_the_same_images
 from fairflac.report.tables import Column, columns, rows
+from fairflac.report.trained_on import data_in_words
 from fairflac.report.verdict import Verdict, verdict
 from fairflac.runs import Run
 
@@ -57,7 +58,7 @@ class Part:
     pseudo: list[str]  # on pseudo-groups, where no attribute is known
 
 
-def part(data: str, runs: Sequence[Run]) -> Part:
+def part(runs: Sequence[Run]) -> Part:
     runs = sorted(runs, key=lambda run: bool(run.config["method"] != "vanilla"))  # the yardstick comes first
     compared, table_rows = models(runs), rows(runs)
     results = [result(row, run.predictions) for row, run in zip(table_rows, runs, strict=True)]
@@ -70,7 +71,7 @@ def part(data: str, runs: Sequence[Run]) -> Part:
     shortcut = known_attribute(first)
     config = runs[0].config
     return Part(
-        data=data,
+        data=data_in_words(config),
         dataset=config["dataset"],
         q=q if isinstance(q := config.get("data_options", {}).get("q"), float) else None,
         shortcut=shortcut,
