@@ -75,6 +75,11 @@ def test_commands_of_the_page_on_tuning_run(
     assert len(list(tmp_path.rglob("tune-*.json"))) == 3
 
 
+def test_commands_of_the_page_on_own_images_are_those_above() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "own-images.md").read_text()
+    assert commands(page) and all(words in commands(README) for words in commands(page))
+
+
 def test_every_make_target_it_names_exists() -> None:
     makefile = (Path(__file__).parents[1] / "Makefile").read_text()
     for target in re.findall(r"^make (\w+)", "\n".join(blocks("bash")), flags=re.MULTILINE):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairflac.debias.choice import choose
+from fairflac.debias.choice import choose, followed_less
 from fairflac.predictions import Predictions
 
 N = 400
@@ -73,3 +73,30 @@ def test_values_of_a_taught_attribute_need_not_be_classes() -> None:
     value = np.where(guess == 0, 3, 1)  # value 3 goes with class 0
     choice = choose({"vanilla": table(guess, y), "flac": table(y, y)}, value, pairs=100, guess_is_class=False)
     assert choice.kept == "flac" and choice.lean is not None and choice.lean.follows.value == 1
+
+
+def test_as_good_and_freer_of_the_guess_is_better() -> None:
+    """Each model is wrong on as many images in every class; one of them where the guess says so."""
+    y, guess = planted()
+    follows, free = y.copy(), y.copy()
+    for label in (0, 1):
+        wrong, right = (np.flatnonzero((y == label) & ((guess != y) == against)) for against in (True, False))
+        follows[wrong[:12]] = 1 - label
+        free[right[: 12 * len(right) // len(wrong)]] = 1 - label  # as large a share of its group
+    choice = choose({"vanilla": table(follows, y), "flac-b": table(free, y)}, guess, pairs=100)
+    assert abs(choice.gains["flac-b"].difference) < 0.02
+    assert choice.kept == "flac-b" and "clearly less often" in choice.reasons[0]
+    worse = free.copy()
+    worse[guess == y] = 1 - y[guess == y]
+    assert choose({"vanilla": table(follows, y), "flac-b": table(worse, y)}, guess, pairs=100).kept == "vanilla"
+
+
+def test_following_less_is_told_by_mcnemar() -> None:
+    y, guess = planted()
+    against = np.flatnonzero(guess != y)
+    other = guess.copy()
+    other[against[:5]] = y[against[:5]]
+    assert not followed_less(table(guess, y), table(other, y), guess)  # 5 to 0: p = 2 / 2^5
+    other[against[5]] = y[against[5]]
+    assert followed_less(table(guess, y), table(other, y), guess)  # 6 to 0: p = 2 / 2^6
+    assert not followed_less(table(other, y), table(guess, y), guess)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.stats import binomtest
 
 from fairflac.metrics.comparison import Difference
 from fairflac.metrics.lean import Lean, lean, spoken_for
@@ -45,14 +46,32 @@ def choose(
         return Choice(VANILLA, False, ["The vanilla model is kept.", none], found, gains)
     assert found is not None
     name, gain = max(gains.items(), key=lambda item: item[1].difference)
-    clear = gain.difference > 0 and gain.p < CLEAR
-    decision = (
-        f"{name} is kept: it is clearly better on validation images."
-        if clear
-        else f"The vanilla model is kept: on validation images {name} is no clear gain."
-    )
+    suggested = guess if guess_is_class else spoken_for(plain.y, guess)[guess]
+    decision = _advantage(gain, followed_less(plain, hidden[name], suggested))
+    kept = name if decision else VANILLA
+    said = f"{name} is kept: {decision}." if decision else f"The vanilla model is kept: {name} is no clear gain."
     seen = [lean_sentence(VANILLA, found), *(gain_sentence(other, one) for other, one in gains.items())]
-    return Choice(name if clear else VANILLA, True, [decision, *seen], found, gains)
+    return Choice(kept, True, [f"{said} All of this is about validation images.", *seen], found, gains)
+
+
+def _advantage(gain: Difference, less: bool) -> str | None:
+    """What speaks for the model that was trained against the shortcut; None if nothing does."""
+    if gain.p < CLEAR:
+        return "it is clearly better" if gain.difference > 0 else None
+    if less:
+        return "it follows the guess of the bias model clearly less often, and is not clearly worse"
+    return None
+
+
+def followed_less(plain: Predictions, other: Predictions, suggested: np.ndarray) -> bool:
+    """Of the images whose guess contradicts their class, does the other model name the guess on clearly fewer?
+
+    McNemar's exact test: if the models were alike, a coin would decide each time which of them alone follows.
+    """
+    against = suggested != plain.y
+    first, second = ((table.prediction == suggested) & against for table in (plain, other))
+    gone, new = int((first & ~second).sum()), int((second & ~first).sum())
+    return gone > new and float(binomtest(new, gone + new).pvalue) < CLEAR
 
 
 def _no_evidence(found: Lean | None, pairs: float) -> str | None:
