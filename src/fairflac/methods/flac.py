@@ -64,9 +64,7 @@ class PairMatching(Method, ABC):
         self.supcon = task == "supcon"
         self.num_views = 2 if self.supcon else 1
         self.ce_weight = (CE_BESIDE_SUPCON if self.supcon else 1.0) if ce_weight is None else ce_weight
-        self.flac = FLACLoss(
-            exponent=exponent, kernel=kernel, divergence=divergence, pairs=pairs, reduction=reduction
-        )
+        self.flac = FLACLoss(exponent=exponent, kernel=kernel, divergence=divergence, pairs=pairs, reduction=reduction)
 
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
         views = len(batch.views)
