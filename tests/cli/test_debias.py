@@ -48,6 +48,21 @@ def test_a_folder_becomes_a_model_a_page_and_a_card(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in output.rglob("done")} == done  # nothing was trained again
 
 
+def test_a_run_or_its_weights_as_bias_model(tmp_path: Path) -> None:
+    draw_folder(tmp_path / "bars", 40, aligned=0.9)
+    call("bars", "--json", "--set", "epochs=1")
+    (run,) = (path.parent for path in (tmp_path / "bars-debiased").rglob("vanilla/*/done") if _epochs(path.parent) == 1)
+    for number, given in enumerate((run, run / "last.pt")):
+        output = tmp_path / f"out{number}"
+        assert json.loads(call("bars", "--json", "--set", "epochs=1", "--bias-model", str(given), "-o", str(output)))
+        (made,) = (Run(path.parent) for path in output.rglob("flac*/*/done"))
+        assert made.config["method_options"]["bias_output"] == ("probabilities", "features")[number]
+
+
+def _epochs(run: Path) -> int:
+    return int(Run(run).config["train"]["epochs"])
+
+
 def test_a_table_with_a_column_for_some_images(tmp_path: Path) -> None:
     folder = draw_folder(tmp_path / "bars", 80, aligned=0.85)
     names = sorted(folder.rglob("*.png"))

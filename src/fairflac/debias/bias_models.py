@@ -41,8 +41,9 @@ def bias_model(word: str, size: Size) -> BiasModel:
     if path.is_dir():
         return BiasModel("flac", {"bias_model": str(path)}, f"the run {path}", run=path)
     if path.is_file():
-        settings = {"bias_model.weights": str(path.resolve()), "bias_model.epochs": 0}
-        return BiasModel("flac-b", settings, f"weights of {path.name}")
+        # Its last layer may be of other classes, and its probabilities then mean nothing.
+        weights = {"bias_model.weights": str(path.resolve()), "bias_model.epochs": 0, "bias_output": "features"}
+        return BiasModel("flac-b", weights, f"weights of {path.name}")
     raise UserError(
         f"--bias-model {word}: this is no run directory and no weight file; give one, or one of {', '.join(KINDS)}, "
         f"or {FAIRFACE}gender, {FAIRFACE}race, {FAIRFACE}age"
