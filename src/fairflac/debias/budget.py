@@ -44,7 +44,7 @@ class Size:
     @property
     def early_epochs(self) -> int:
         """After which a bias model has learnt what is easy and little else."""
-        return min(max(round(EARLY_STEPS / self.steps), 1), self.epochs)
+        return max(min(round(EARLY_STEPS / self.steps), self.epochs // 3), 1)
 
 
 def parse_budget(text: str) -> float:
