@@ -21,6 +21,7 @@ from fairflac.data.base import BiasedDataset
 from fairflac.data.boxes import centre_offset
 from fairflac.data.splitting import deal
 from fairflac.engine import make_fabric
+from fairflac.errors import Stopped
 from fairflac.evaluate import predictions
 from fairflac.recipes import bias_model_kind
 from fairflac.runs import Run
@@ -78,7 +79,10 @@ def _guessed(
     torch.manual_seed(seed)
     method = build_method(config, training.task)
     with TemporaryDirectory(prefix="fairflac-audit-") as folder:
-        fit(method, config, training, fabric, Run(Path(folder)), label=label, silent=silent)
+        try:
+            fit(method, config, training, fabric, Run(Path(folder)), label=label, silent=silent)
+        except Stopped:  # a training says that it goes on from there
+            raise Stopped("the audit was stopped, and nothing of it is kept: start it again") from None
     return [predictions(method, data, fabric).prediction for data in sets]
 
 
