@@ -77,6 +77,16 @@ def test_columns_of_a_table_are_attributes_but_no_ids(model: Trained, photos: Pa
     path.unlink()
 
 
+def test_one_class_is_none(model: Trained, photos: Path, tmp_path: Path) -> None:
+    shutil.copytree(photos / "above", tmp_path / "half" / "above")
+    with pytest.raises(UserError, match="images of 'above' alone"):
+        subject(model, Choice(str(tmp_path / "half"), tmp_path))
+    (tmp_path / "broken" / "above").mkdir(parents=True)
+    (tmp_path / "broken" / "above" / "1.png").write_text("no image")
+    with pytest.raises(UserError, match="no image that can be read"):
+        subject(model, Choice(str(tmp_path / "broken"), tmp_path))
+
+
 def test_a_run_is_audited_on_what_it_has_not_seen(folder_run: Run, photos: Path, tmp_path: Path) -> None:
     found = subject(open_model(str(folder_run.path)), Choice(str(photos), tmp_path))
     assert len(found.data) == len(folder_run.predictions) and found.data.split == "test"

@@ -44,7 +44,8 @@ def load_own(
     labels = np.array(listing.labels)[images.kept]
     classes = sorted(set(labels.tolist()))
     if len(classes) < 2:
-        raise UserError(f"'{path}' has images of {len(classes)} class: an audit needs two or more, as training does")
+        found = f"images of '{classes[0]}' alone" if classes else "no image that can be read"
+        raise UserError(f"'{path}' has {found}: an audit needs two classes or more")
     y = np.searchsorted(classes, labels)
     splits = None if listing.splits is None else np.array(listing.splits)[images.kept]
     bias, attributes, notes = _attributes(listing, images.kept, y, len(classes))
