@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from fairflac.cli.evaluate import SplitName
-from fairflac.cli.options import Data, Json, Seed, Set
+from fairflac.cli.options import AllowOutside, Data, Json, Seed, Set, Strict
 
 MODEL_HELP = "A run directory, an exported model, a TorchScript, ONNX or weight file, or module:function."
 DATA_HELP = "A folder with a subfolder for each class, a CSV file, or a dataset (see fairflac list datasets)."
@@ -30,10 +30,8 @@ def audit_command(
     ] = [],  # noqa: B006 (typer copies it)
     seed: Seed = 0,
     changes: Set = [],  # noqa: B006
-    allow_outside: Annotated[
-        bool, typer.Option("--allow-outside", help="Paths in a CSV may lead out of its folder.")
-    ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="An image that cannot be read is an error.")] = False,
+    allow_outside: AllowOutside = False,
+    strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Say whether MODEL leans on a shortcut, on which, and how sure that is; no attribute labels are needed.

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fairflac.cli.options import Data
+from fairflac.cli.options import Data, Strict
 
 app = typer.Typer(help="Obtain datasets and check them.", no_args_is_help=True, rich_markup_mode=None)
 Name = Annotated[str, typer.Argument(help="mnist, cifar10 or a dataset (see fairflac list datasets).")]
@@ -40,7 +40,7 @@ def get(
 def check(
     name: Annotated[str, typer.Argument(help="mnist, cifar10, a dataset, or a folder or CSV file of your own images.")],
     data: Data,
-    strict: Annotated[bool, typer.Option("--strict", help="An image that cannot be read is an error.")] = False,
+    strict: Strict = False,
 ) -> None:
     """Check that NAME is there and whole: counts, sizes, hashes. With your own images: what a run would see."""
     from fairflac.data import DATASETS, SOURCES

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Data, Json, Seed, Set
+from fairflac.cli.options import AllowOutside, Data, Json, Seed, Set, Strict
 
 BIAS_MODEL_HELP = (
     "early, gce, small or vanilla: trained on the same images without labels; fairface:gender, race or age; a run "
@@ -30,10 +30,8 @@ def debias_command(
     ] = None,
     seed: Seed = 0,
     changes: Set = [],  # noqa: B006 (typer copies it)
-    allow_outside: Annotated[
-        bool, typer.Option("--allow-outside", help="Paths in a CSV may lead out of its folder.")
-    ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="An image that cannot be read is an error.")] = False,
+    allow_outside: AllowOutside = False,
+    strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Train a vanilla model and one against its shortcut, keep the better, and say what speaks for it.

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Json
+from fairflac.cli.options import Json, Strict
 
 
 def predict_command(
@@ -15,7 +15,7 @@ def predict_command(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a .csv or .json file.")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of a table.")] = False,
     json: Json = False,
-    strict: Annotated[bool, typer.Option("--strict", help="An image that cannot be read is an error.")] = False,
+    strict: Strict = False,
     net: Annotated[
         str | None, typer.Option("--net", help="Of a file of weights: its network, 'NAME KEY=VALUE …'.")
     ] = None,

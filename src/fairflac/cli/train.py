@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairflac.cli.options import Data, Json, Runs, Seed, Set
+from fairflac.cli.options import Data, Json, Runs, Seed, Set, Strict
 
 if TYPE_CHECKING:
     from fairflac.runs import Run
@@ -22,7 +22,7 @@ def train_command(
     num_nodes: Annotated[int, typer.Option("--num-nodes", min=1, help="Machines.")] = 1,
     precision: Annotated[str | None, typer.Option(help="auto, 32-true, bf16-mixed or 16-mixed.")] = None,
     resume: Annotated[bool, typer.Option("--resume/--restart", help="Go on from the last checkpoint, or anew.")] = True,
-    strict: Annotated[bool, typer.Option("--strict", help="An image that cannot be read is an error.")] = False,
+    strict: Strict = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write a page about the run.")] = True,
     json: Json = False,
 ) -> None:

@@ -1,7 +1,8 @@
 """What the user asked for, and the images that this is about."""
 
 import json
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -68,15 +69,13 @@ class Request:
 def planned(request: Request) -> Size:
     """As kept from an earlier call, or made now."""
     path, key = request.output / PLAN, request.key()
-    try:
+    with suppress(OSError, ValueError, KeyError, TypeError):  # there may be none, or a damaged one
         kept = json.loads(path.read_text())
         if kept["key"] == key:
             return Size(**kept["size"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass  # there is none that holds
     listing = request.listing()
     size = fitting(training_images(listing), shorter_side(listing), request.budget)
-    write_text(path, json.dumps({"key": key, "size": size.__dict__}, indent=1))
+    write_text(path, json.dumps({"key": key, "size": asdict(size)}, indent=1))
     return size
 
 
