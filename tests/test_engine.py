@@ -113,6 +113,17 @@ def test_auto_precision_is_bf16_only_where_it_is_faster(
     assert hardware.choose_precision("32-true", device) == "32-true"
 
 
+def test_answers_are_fp32_whatever_is_around_them() -> None:
+    x, weight = torch.rand(2, 3), torch.rand(3, 4)
+    convolution = torch.backends.cudnn.conv
+    before = convolution.fp32_precision
+    with torch.autocast("cpu", torch.bfloat16):
+        assert (x @ weight).dtype == torch.bfloat16
+        with hardware.full_precision(torch.device("cpu")):
+            assert (x @ weight).dtype == torch.float32 and convolution.fp32_precision == "ieee"
+    assert convolution.fp32_precision == before
+
+
 def test_bf16_trains_and_keeps_the_pairs_in_fp32(tmp_path: Path) -> None:
     from fairflac.engine import make_fabric
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fairflac.data.base import BiasedDataset
 from fairflac.data.tensors import inputs_of
+from fairflac.hardware import full_precision
 from fairflac.losses.gather import gather
 from fairflac.methods.base import Method
 from fairflac.predictions import Predictions
@@ -19,7 +20,7 @@ EVALUATION_BATCH = 500
 
 @torch.no_grad()
 def infer(method: Method, dataset: BiasedDataset, fabric: Fabric, index: Tensor) -> tuple[Tensor, Tensor]:
-    """(M, C) logits and (M, D) features of the samples at `index`, in that order, in fp32."""
+    """(M, C) logits and (M, D) features of the samples at `index`, in that order, in fp32 however it is trained."""
     inputs = inputs_of(dataset, fabric.device)
     seen: list[Tensor] = []  # `predict` returns logits only; the hook saves a second pass for the features
     hook = method.net.register_forward_hook(lambda *call: seen.append(cast(Output, call[2]).features.float()))
@@ -28,7 +29,7 @@ def infer(method: Method, dataset: BiasedDataset, fabric: Fabric, index: Tensor)
     try:
         logits = []
         for part in index.split(EVALUATION_BATCH):
-            with fabric.autocast():
+            with full_precision(fabric.device):
                 logits.append(method.predict(*inputs(part)).float())
         return torch.cat(logits), torch.cat(seen)
     finally:

@@ -2,6 +2,8 @@
 
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -41,6 +43,20 @@ def choose_precision(precision: str, device: str) -> str:
     if precision != "auto":
         return precision
     return "bf16-mixed" if has_fast_bf16(device) else "32-true"
+
+
+@contextmanager
+def full_precision(device: torch.device) -> Iterator[None]:
+    """What every answer of a model is computed in, so that all ways to ask agree: fp32, without a GPU's TF32."""
+    # Matrix products have no TF32 unless somebody asks.
+    convolution = torch.backends.cudnn.conv  # type: ignore[attr-defined]
+    before = convolution.fp32_precision
+    convolution.fp32_precision = "ieee"
+    try:
+        with torch.autocast(device.type, enabled=False):
+            yield
+    finally:
+        convolution.fp32_precision = before
 
 
 def best_device() -> str:

@@ -15,6 +15,9 @@ Fit = Literal["squash", "cover"]
 MAX_PIXELS = 100_000_000
 WIDE_MODES = ("I", "I;16", "I;16L", "I;16B", "F")
 BACKGROUND = (255, 255, 255)
+# A JPEG file is decoded at a half, a quarter or an eighth, as long as that is so many times as large as it is wanted:
+# skips detail that would be thrown away.
+DRAFT = 2
 
 
 class Unreadable(Exception):
@@ -30,7 +33,7 @@ def decode(content: bytes, size: tuple[int, int], fit: Fit) -> np.ndarray:
             file = Image.open(io.BytesIO(content))
             if file.width * file.height > MAX_PIXELS:
                 raise Unreadable(f"{file.width} x {file.height} pixels are too many")
-            file.draft("RGB", (2 * width, 2 * height))  # JPEG only: skips detail that would be thrown away
+            file.draft("RGB", (DRAFT * width, DRAFT * height))  # JPEG only
             image = _rgb(ImageOps.exif_transpose(file))
             if image.size != (width, height):
                 shape = (width, height)

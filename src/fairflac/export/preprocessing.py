@@ -2,7 +2,7 @@
 
 import json
 
-from fairflac.data.decode import Fit
+from fairflac.data.decode import DRAFT, Fit
 from fairflac.trained.facts import Facts
 
 FITS: dict[Fit, str] = {
@@ -14,8 +14,11 @@ FITS: dict[Fit, str] = {
 
 def decoding(facts: Facts) -> list[str]:
     """From a file to what an exported graph takes."""
+    rows, columns = (DRAFT * side for side in facts.decoded_size)
     steps = [
-        "Decode to RGB, 8 bits a channel; apply the EXIF orientation; what is transparent becomes white.",
+        f"Decode to RGB, 8 bits a channel: a large JPEG file at the smallest of 1/8, 1/4 and 1/2 that has {columns} "
+        f'columns and {rows} rows (Pillow\'s draft("RGB", ({columns}, {rows}))). Apply the EXIF orientation; what is '
+        "transparent becomes white.",
         FITS[facts.fit].format(size=_size(facts.decoded_size)),
     ]
     if facts.decoded_size != facts.image_size:

@@ -4,7 +4,7 @@ import shlex
 from pathlib import PurePath
 
 from fairflac.data.boxes import centre_offset
-from fairflac.data.decode import Fit
+from fairflac.data.decode import DRAFT, Fit
 from fairflac.export.graph import INPUT, OUTPUTS
 from fairflac.runs import Run
 from fairflac.trained.facts import Facts
@@ -39,7 +39,7 @@ def using(facts: Facts, run: Run, file: str | None) -> list[str]:
 
 
 def _program(facts: Facts, file: str, imports: str, answer: str) -> str:
-    """Transparent images apart, the same as `fairflac predict`."""
+    """The same as `fairflac predict`, but for images of more than 8 bits a channel."""
     (height, width), (rows, columns) = facts.image_size, facts.decoded_size
     top, left = centre_offset(facts.decoded_size, facts.image_size)
     fitted = FITS[facts.fit].format(size=(columns, rows), filter=FILTER)
@@ -48,7 +48,10 @@ def _program(facts: Facts, file: str, imports: str, answer: str) -> str:
 from PIL import Image, ImageOps
 
 classes = {list(facts.classes)}
-image = ImageOps.exif_transpose(Image.open("photo.jpg")).convert("RGB")
+file = Image.open("photo.jpg")
+file.draft("RGB", {(DRAFT * columns, DRAFT * rows)})
+image = ImageOps.exif_transpose(file).convert("RGBA")
+image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
 image = {fitted}
 pixels = np.asarray(image)[None, {top}:{top + height}, {left}:{left + width}]
 {answer.format(file=file, input=INPUT, output=OUTPUTS[1])}

@@ -10,6 +10,7 @@ from torch import Tensor
 from fairflac.data.listing import MEAN, STD
 from fairflac.data.tensors import Pixels
 from fairflac.errors import UserError
+from fairflac.hardware import full_precision
 from fairflac.types import TaskSpec
 
 
@@ -37,7 +38,7 @@ def torch_logits(
     forward: Callable[[Tensor], Any], task: TaskSpec, device: torch.device
 ) -> Callable[[np.ndarray], np.ndarray]:
     def logits(images: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
+        with torch.no_grad(), full_precision(device):
             return as_array(forward(normalised(images, task, device)))
 
     return logits
