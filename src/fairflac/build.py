@@ -23,7 +23,12 @@ def load_split(config: RunConfig, root: Path, split: Split) -> BiasedDataset | N
     """One split of the run's dataset, with the run's target as class."""
     dataset: Any = DATASETS[config.dataset]
     loaded: BiasedDataset | None = dataset(config.seed, **config.data_options).load(root, split)
-    return None if loaded is None else loaded.with_target(config.target)
+    if loaded is None:
+        return None
+    said, found = dataset.framing.stored(loaded.task.image_size), loaded.images.shape[1:-1]
+    if found not in ((), said):  # vectors have no size
+        raise UserError(f"{config.dataset} keeps images of {found}, and its framing says {said}: correct one of them")
+    return loaded.with_target(config.target)
 
 
 def load_other(

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from fairflac.data.decode import Framing
 from fairflac.errors import unknown
 from fairflac.types import TaskSpec
 
@@ -53,6 +54,7 @@ class Dataset(ABC):
 
     name: ClassVar[str]
     attributes: ClassVar[tuple[str, ...] | None]  # which bias attributes it has; None: known once it is loaded
+    framing: ClassVar[Framing] = Framing()  # of files; its models frame other files alike
     seed: int
 
     @classmethod

@@ -10,6 +10,7 @@ from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.by_hand import ByHand
 from fairflac.data.cache import prove_images
 from fairflac.data.celeba_lists import ATTRIBUTE_FILE, PARTITION_FILE, TEST, TRAIN, VALIDATION, Lists, read_lists
+from fairflac.data.decode import Framing
 from fairflac.data.faces import ATTRIBUTES, Faces, face_task, read_faces
 from fairflac.data.folder import Size
 from fairflac.data.splitting import deal
@@ -72,6 +73,7 @@ class CelebA(Dataset):
 
     name: ClassVar[str] = "celeba"
     attributes: ClassVar[tuple[str, ...] | None] = ("gender",)
+    framing = Framing(fit="squash")
 
     def __init__(
         self,
@@ -118,9 +120,7 @@ class CelebA(Dataset):
             warn_of_few(faces, CLASSES[self.label], split)
         task = face_task(CLASSES[self.label], ("gender",), self.size)
         images, cache = folder / IMAGES, root / "cache"
-        return read_faces(
-            images, faces, split, task, self.size, cache, fit="squash", strict=self.strict, label=self.name
-        )
+        return read_faces(images, faces, split, task, self.framing, cache, strict=self.strict, label=self.name)
 
     def choose(self, faces: Faces, partition: np.ndarray, split: Split) -> np.ndarray:
         """Sorted positions of a split."""

@@ -2,6 +2,7 @@
 
 import io
 import warnings
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -18,6 +19,18 @@ BACKGROUND = (255, 255, 255)
 # A JPEG file is decoded at a half, a quarter or an eighth, as long as that is so many times as large as it is wanted:
 # skips detail that would be thrown away.
 DRAFT = 2
+
+
+@dataclass(frozen=True)
+class Framing:
+    """How files become images, when a dataset is read and when its models see new files."""
+
+    margin: float = 1.0  # images are kept so many times larger than the network sees them: a crop can choose
+    fit: Fit = "cover"
+
+    def stored(self, seen: tuple[int, int]) -> tuple[int, int]:
+        """The size of what is kept, for a network that sees `seen` of it."""
+        return round(seen[0] * self.margin), round(seen[1] * self.margin)
 
 
 class Unreadable(Exception):

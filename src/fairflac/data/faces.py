@@ -7,7 +7,7 @@ import numpy as np
 
 from fairflac.data.base import BiasedDataset, Split
 from fairflac.data.cache import read_images
-from fairflac.data.decode import Fit
+from fairflac.data.decode import Framing
 from fairflac.data.listing import MEAN, STD
 from fairflac.errors import UserError
 from fairflac.types import Attribute, TaskSpec
@@ -49,16 +49,16 @@ def read_faces(
     faces: Faces,
     split: Split,
     task: TaskSpec,
-    stored: int,
+    framing: Framing,
     cache: Path,
     *,
-    fit: Fit,
     strict: bool,
     label: str,
 ) -> BiasedDataset:
-    """A cache of just these files, `stored` pixels wide and high, which stays on disk: it may exceed the memory."""
+    """A cache of just these files, which stays on disk: it may exceed the memory."""
     names = faces.names.tolist()
-    images = read_images(folder, names, (stored, stored), cache, fit=fit, strict=strict, label=f"{label} {split}")
+    stored = framing.stored(task.image_size)
+    images = read_images(folder, names, stored, cache, fit=framing.fit, strict=strict, label=f"{label} {split}")
     if len(images.kept) == 0:
         raise UserError(f"'{folder}' has none of the {len(names)} images that are listed: put them there")
     return faces.take(images.kept).dataset(images.pixels, split, task)

@@ -15,7 +15,7 @@ from fairflac.data.by_hand import ByHand
 from fairflac.data.cache import prove_images
 from fairflac.data.faces import Faces, face_task, read_faces
 from fairflac.data.folder import Size
-from fairflac.data.listing import MARGIN
+from fairflac.data.listing import FRAMING
 from fairflac.errors import UserError
 
 Part = Literal["train", "val"]
@@ -84,6 +84,7 @@ class FairFace(Dataset):
 
     name: ClassVar[str] = "fairface"
     attributes: ClassVar[tuple[str, ...] | None] = ("gender", "race", "age")
+    framing = FRAMING
 
     def __init__(
         self,
@@ -134,10 +135,8 @@ class FairFace(Dataset):
         part: Part = "train" if split == "train" else "val"
         faces = label_faces(read_labels(folder / f"fairface_label_{part}.csv"), self.drop_teens)
         task = face_task(("male", "female"), tuple(faces.bias), self.size)
-        stored = round(self.size * MARGIN)
-        return read_faces(
-            images, faces, split, task, stored, root / "cache", fit="cover", strict=self.strict, label=self.name
-        )
+        cache = root / "cache"
+        return read_faces(images, faces, split, task, self.framing, cache, strict=self.strict, label=self.name)
 
 
 def read_labels(path: Path) -> list[dict[str, str]]:

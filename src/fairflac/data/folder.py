@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, final
 from pydantic import Field
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
-from fairflac.data.listing import SPLITS, Listing, Reading, read_split
+from fairflac.data.listing import FRAMING, SPLITS, Listing, Reading, read_split
 from fairflac.errors import UserError
 
 Size = Annotated[int, Field(ge=8, le=1024)]
@@ -29,6 +29,7 @@ class Folder(Dataset):
 
     name: ClassVar[str] = "folder"
     attributes: ClassVar[tuple[str, ...] | None] = ()
+    framing = FRAMING
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import numpy as np
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.cache import Images, read_images
+from fairflac.data.decode import Framing
 from fairflac.data.folder import Share, Size
 from fairflac.data.linking import link_folders
 from fairflac.data.listing import MEAN, STD, aligned_values
@@ -30,7 +31,7 @@ from fairflac.types import Attribute, TaskSpec
 
 Part = Literal["train", "val"]
 PER_SYNSET: dict[Part, tuple[int, int]] = {"train": (732, 1300), "val": (50, 50)}  # fewest and most images
-MARGIN = 8 / 7  # 256 pixels are kept of which the network sees 224, as everywhere with ImageNet
+FRAMING = Framing(margin=8 / 7)  # 256 pixels are kept of which the network sees 224, as everywhere with ImageNet
 TEXTURE_SIZE = 224
 
 HOW_TO_GET = """
@@ -64,6 +65,7 @@ class ImageNet9(Dataset):
 
     name: ClassVar[str] = "imagenet9"
     attributes: ClassVar[tuple[str, ...] | None] = None
+    framing = FRAMING
 
     def __init__(
         self,
@@ -155,8 +157,8 @@ class ImageNet9(Dataset):
 
 def read_photos(folder: Path, files: SynsetFiles, size: int, cache: Path, strict: bool = False) -> Images:
     """With the margin that a crop of `size` is taken from."""
-    stored = round(size * MARGIN)
-    return read_images(folder, files.names, (stored, stored), cache, strict=strict, label=f"ImageNet {folder.name}")
+    stored, label = FRAMING.stored((size, size)), f"ImageNet {folder.name}"
+    return read_images(folder, files.names, stored, cache, fit=FRAMING.fit, strict=strict, label=label)
 
 
 def nine_class_task(size: int, attributes: dict[str, Attribute]) -> TaskSpec:

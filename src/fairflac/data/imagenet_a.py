@@ -8,7 +8,7 @@ import numpy as np
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.folder import Size
-from fairflac.data.imagenet9 import nine_class_task, read_photos
+from fairflac.data.imagenet9 import FRAMING, nine_class_task, read_photos
 from fairflac.data.linking import link_folders
 from fairflac.data.synsets import ALL, CLASSES, SynsetFiles, first_damaged, list_synsets
 from fairflac.errors import UserError
@@ -37,6 +37,7 @@ class ImageNetA(Dataset):
 
     name: ClassVar[str] = "imagenet-a"
     attributes: ClassVar[tuple[str, ...] | None] = ()
+    framing = FRAMING
 
     def __init__(self, seed: int = 0, *, size: Size = 224, strict: bool = False) -> None:
         self.seed = seed

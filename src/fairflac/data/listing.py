@@ -9,14 +9,14 @@ import numpy as np
 
 from fairflac.data.base import BiasedDataset, Split
 from fairflac.data.cache import read_images
+from fairflac.data.decode import Framing
 from fairflac.data.splitting import split_by_content
 from fairflac.errors import UserError
 from fairflac.types import Attribute, TaskSpec
 
 # Of ImageNet, which photographs are normalised with everywhere.
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-# Images are kept larger than the network sees them, so that a random crop has something to choose from: 72 for 64.
-MARGIN = 9 / 8
+FRAMING = Framing(margin=9 / 8)  # 72 pixels for 64
 
 SPLITS: dict[str, Split] = {
     "train": "train", "training": "train",
@@ -54,10 +54,11 @@ def read_split(listing: Listing, reading: Reading, split: Split) -> BiasedDatase
     if len(classes) < 2:
         found = f"only the class '{classes[0]}'" if classes else "no images"
         raise UserError(f"'{listing.folder}' has {found}: a classifier needs two classes or more, a folder for each")
-    stored = round(reading.size * MARGIN)
+    size = (reading.size, reading.size)
     images = read_images(
-        listing.folder, listing.names, (stored, stored), reading.cache, strict=reading.strict, label=listing.folder.name
-    )
+        listing.folder, listing.names, FRAMING.stored(size), reading.cache, fit=FRAMING.fit, strict=reading.strict,
+        label=listing.folder.name,
+    )  # fmt: skip
     labels = np.array(listing.labels)[images.kept]
     y = np.searchsorted(classes, labels)
     _check_counts(listing.folder, Counter(labels.tolist()), classes)
@@ -67,7 +68,6 @@ def read_split(listing: Listing, reading: Reading, split: Split) -> BiasedDatase
     if len(rows) == 0 and split == "validation":
         return None
     bias, attributes = _attributes(listing, images.kept, y, places["train"], len(classes))
-    size = (reading.size, reading.size)
     return BiasedDataset(
         images=images.pixels[rows],
         y=y[rows],

@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.folder import Share, Size
-from fairflac.data.listing import SPLITS, Listing, Reading, read_split
+from fairflac.data.listing import FRAMING, SPLITS, Listing, Reading, read_split
 from fairflac.errors import UserError, unknown
 
 NEEDED = ("path", "label")
@@ -27,6 +27,7 @@ class Table(Dataset):
 
     name: ClassVar[str] = "csv"
     attributes: ClassVar[tuple[str, ...] | None] = None
+    framing = FRAMING
 
     def __init__(
         self,

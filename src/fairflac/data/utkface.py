@@ -11,7 +11,7 @@ from fairflac.data.by_hand import ByHand
 from fairflac.data.cache import prove_images, read_images
 from fairflac.data.faces import ATTRIBUTES, Faces, face_task
 from fairflac.data.folder import Size
-from fairflac.data.listing import MARGIN
+from fairflac.data.listing import FRAMING
 from fairflac.data.splitting import deal
 from fairflac.errors import UserError
 
@@ -65,6 +65,7 @@ class UTKFace(Dataset):
 
     name: ClassVar[str] = "utkface"
     attributes: ClassVar[tuple[str, ...] | None] = ("race", "age")
+    framing = FRAMING
 
     def __init__(
         self,
@@ -103,8 +104,10 @@ class UTKFace(Dataset):
     def load(self, root: Path, split: Split) -> BiasedDataset:
         # One cache for race and age: read everything, then choose.
         names, _ = list_names(root)
-        folder, stored = root / self.name / "images", round(self.size * MARGIN)
-        images = read_images(folder, names, (stored, stored), root / "cache", strict=self.strict, label=self.name)
+        folder, stored = root / self.name / "images", self.framing.stored((self.size, self.size))
+        images = read_images(
+            folder, names, stored, root / "cache", fit=self.framing.fit, strict=self.strict, label=self.name
+        )
         readable = [names[i] for i in images.kept]
         known = label_faces(readable, self.bias)
         where = np.flatnonzero(np.isin(readable, known.names))  # both are sorted

@@ -10,6 +10,7 @@ from fairflac.build import load_split
 from fairflac.config import RunConfig
 from fairflac.data.cache import read_images
 from fairflac.data.folder import list_folder
+from fairflac.data.listing import FRAMING
 from fairflac.data.table import list_table
 from fairflac.data_root import data_root
 from fairflac.estimator.inputs import Size, WrongInput
@@ -43,7 +44,8 @@ def decoded(files: Sequence[Path], size: Size) -> np.ndarray:
     if not files:
         raise WrongInput("there are no image files to predict: check the folder")
     with tempfile.TemporaryDirectory() as cache:
-        images = read_images(Path(), [str(file) for file in files], size, Path(cache), silent=True)
+        names = [str(file) for file in files]
+        images = read_images(Path(), names, size, Path(cache), fit=FRAMING.fit, silent=True)
         if images.broken:
             name, why = next(iter(images.broken.items()))
             raise WrongInput(f"{len(images.broken)} of {len(files)} files cannot be read as images: '{name}' ({why})")

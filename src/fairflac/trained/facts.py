@@ -7,34 +7,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from fairflac import __version__
 from fairflac.build import load_config
 from fairflac.config import NetConfig, RunConfig
-from fairflac.data.base import Dataset
-from fairflac.data.celeba import CelebA
+from fairflac.data import DATASETS
 from fairflac.data.decode import Fit
-from fairflac.data.fairface import FairFace
-from fairflac.data.folder import Folder
-from fairflac.data.imagenet9 import MARGIN as IMAGENET_MARGIN
-from fairflac.data.imagenet9 import ImageNet9
-from fairflac.data.imagenet_a import ImageNetA
-from fairflac.data.listing import MARGIN
-from fairflac.data.table import Table
-from fairflac.data.utkface import UTKFace
 from fairflac.errors import UserError
 from fairflac.runs import Run
 from fairflac.types import TaskSpec
 
 KEY = "fairflac"  # under which a file keeps its facts
-
-# How much larger than the network sees them images are kept; all other sets keep them as large.
-_LARGER: dict[type[Dataset], float] = {
-    Folder: MARGIN,
-    Table: MARGIN,
-    FairFace: MARGIN,
-    UTKFace: MARGIN,
-    ImageNet9: IMAGENET_MARGIN,
-    ImageNetA: IMAGENET_MARGIN,
-}
-MARGINS = {dataset.name: margin for dataset, margin in _LARGER.items()}
-SQUASHED = (CelebA.name,)
 
 
 class Facts(BaseModel):
@@ -60,11 +39,11 @@ class Facts(BaseModel):
     @classmethod
     def of(cls, run: Run, task: TaskSpec) -> "Facts":
         config = load_config(run)
-        margin = MARGINS.get(config.dataset, 1)
+        framing = DATASETS[config.dataset].framing
         return cls(
             **task.to_dict(),
-            decoded_size=(round(task.image_size[0] * margin), round(task.image_size[1] * margin)),
-            fit="squash" if config.dataset in SQUASHED else "cover",
+            decoded_size=framing.stored(task.image_size),
+            fit=framing.fit,
             net=config.net,
             net_options=_without_weights(config.net_options),
             method=config.method,
