@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from fairflac.data.cache import file_bytes
 from fairflac.data.decode import Unreadable, decode
 from fairflac.errors import UserError
 from fairflac.trained.model import BATCH, Trained, probabilities
@@ -74,11 +75,9 @@ def _decoded(model: Trained, paths: Iterable[Path]) -> Iterator[tuple[Path, np.n
 
     def one(path: Path) -> np.ndarray | Unreadable:
         try:
-            return decode(path.read_bytes(), model.decoded_size, model.fit)
+            return decode(file_bytes(path), model.decoded_size, model.fit)
         except Unreadable as error:
             return error
-        except OSError as error:
-            return Unreadable(error.strerror or str(error))
 
     pending: deque[tuple[Path, Future[np.ndarray | Unreadable]]] = deque()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

@@ -1,5 +1,6 @@
 """Progress of long work: a live bar with the time left on a terminal, plain lines elsewhere."""
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -77,6 +78,16 @@ class _Lines:
 def tell(text: str) -> None:
     """A line for the person who started this, outside of any bar."""
     print(text, file=sys.stderr, flush=True)
+
+
+_told: set[str] = set()
+
+
+def tell_once(text: str) -> None:
+    """As `tell`, but a line that this program has said is not said again; of several processes one speaks."""
+    if text not in _told and os.environ.get("LOCAL_RANK", "0") == "0":
+        _told.add(text)
+        tell(text)
 
 
 @contextmanager

@@ -1,8 +1,11 @@
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 from fairflac.data import cache as module
@@ -95,3 +98,50 @@ def test_copies_have_the_same_digest(folder: Path) -> None:
     (folder / "1.png").write_bytes((folder / "0.png").read_bytes())
     digests = read(folder).digests.tolist()
     assert digests[0] == digests[1] and len(set(digests)) == 4
+
+
+ROWS = st.lists(st.sampled_from(["0.png", "1.png", "2.png", "broken.png", "missing.png", "gone.png"]), max_size=9)
+
+
+@given(lists=st.lists(ROWS, min_size=1, max_size=4))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_pixels_belong_to_their_names(folder: Path, lists: list[list[str]]) -> None:
+    """Whatever is missing, broken or repeated, in any order, and whichever lists were read before."""
+    (folder / "broken.png").write_text("not an image")
+    for names in lists:
+        images = read(folder, names)
+        assert [names[i] for i in images.kept] == [name for name in names if name[0].isdigit()]
+        assert images.pixels[:, 0, 0, 0].tolist() == [40 * int(names[i][0]) for i in images.kept]
+        assert len(images.digests) == len(images.kept)
+        assert images.broken.keys() == {name for name in names if not name[0].isdigit()}
+
+
+@pytest.mark.parametrize("how", ["rows", "pixels", "text"])
+def test_a_cache_that_does_not_fit_is_made_again(folder: Path, how: str) -> None:
+    read(folder)
+    (stored,) = (folder.parent / "cache").glob("*.npy")
+    index = stored.with_suffix(".json")
+    if how == "rows":
+        index.write_text(index.read_text().replace('"digests": [', '"digests": ["00",'))
+    elif how == "pixels":
+        np.save(stored, np.zeros((4, 6, 6, 3), np.uint8))
+    else:
+        index.write_text("{")
+    assert read(folder).pixels[:, 0, 0, 0].tolist() == [0, 40, 80, 120, 160]
+
+
+def test_each_file_is_decoded_once_however_often_it_is_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded = []
+    real = module.decode
+    monkeypatch.setattr(module, "decode", lambda *given: (decoded.append(1), real(*given))[1])
+    images = read(folder, ["0.png", "1.png"] * 500)
+    assert len(decoded) == 2 and images.pixels[:, 0, 0, 0].tolist() == [0, 40] * 500
+
+
+def test_what_is_no_file_does_not_stop_the_reading(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.png")
+    (folder / "folder.png").mkdir()
+    assert read(folder, ["pipe.png", "0.png", "folder.png"]).broken == {
+        "pipe.png": "not a file",
+        "folder.png": "a folder, not a file",
+    }

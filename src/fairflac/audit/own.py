@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from fairflac.data.base import BiasedDataset, Split
-from fairflac.data.cache import read_images
 from fairflac.data.folder import list_folder
-from fairflac.data.listing import MEAN, STD, Listing, aligned_values
+from fairflac.data.listing import MEAN, STD, Listing, aligned_values, read_listing
 from fairflac.data.table import list_table
 from fairflac.errors import UserError
 from fairflac.trained.model import Trained
@@ -38,29 +37,26 @@ def load_own(
         listing = list_folder(path)
     else:
         listing = list_table(path, columns, allow_outside)
-    images = read_images(
-        listing.folder, listing.names, model.decoded_size, cache, fit=model.fit, strict=strict, label=path.name
-    )
-    labels = np.array(listing.labels)[images.kept]
-    classes = sorted(set(labels.tolist()))
+    read = read_listing(listing, model.decoded_size, cache, fit=model.fit, strict=strict)
+    listing = read.listing
+    classes = sorted(set(listing.labels))
     if len(classes) < 2:
-        found = f"images of '{classes[0]}' alone" if classes else "no image that can be read"
-        raise UserError(f"'{path}' has {found}: an audit needs two classes or more")
-    y = np.searchsorted(classes, labels)
-    splits = None if listing.splits is None else np.array(listing.splits)[images.kept]
-    bias, attributes, notes = _attributes(listing, images.kept, y, len(classes))
+        raise UserError(f"'{path}' has images of '{classes[0]}' alone: an audit needs two classes or more")
+    y = np.searchsorted(classes, np.array(listing.labels))
+    splits = None if listing.splits is None else np.array(listing.splits)
+    bias, attributes, notes = _attributes(listing, y, len(classes))
     task = TaskSpec(tuple(classes), attributes, model.image_size, MEAN, STD)
-    names = np.array(listing.names)[images.kept]
-    return Own(BiasedDataset(images.pixels, y, bias, names, "test", task), splits, notes)
+    data = BiasedDataset(read.images.pixels, y, bias, np.array(listing.names), "test", task)
+    return Own(data, splits, notes)
 
 
 def _attributes(
-    listing: Listing, kept: np.ndarray, y: np.ndarray, num_classes: int
+    listing: Listing, y: np.ndarray, num_classes: int
 ) -> tuple[dict[str, np.ndarray], dict[str, Attribute], list[str]]:
     """Columns that group the images; one with another value for nearly every image (an id, a date) does not."""
     bias, attributes, notes = {}, {}, []
     for name, column in listing.attributes.items():
-        values, codes = np.unique(np.array(column)[kept], return_inverse=True)
+        values, codes = np.unique(np.array(column), return_inverse=True)
         alone = sum(count == 1 for count in Counter(codes.tolist()).values())
         if 2 * alone > len(values):
             notes.append(f"Column '{name}' has {len(values):,} values for {len(y):,} images: no groups, left out.")

@@ -11,8 +11,9 @@ from fairflac.config import RunConfig
 from fairflac.data import DATASETS
 from fairflac.data.base import BiasedDataset, Split
 from fairflac.data.folder import Folder
+from fairflac.data.own import no_such_data
 from fairflac.data.table import Table
-from fairflac.errors import UserError, unknown
+from fairflac.errors import UserError
 from fairflac.options import checked, options_of
 from fairflac.runs import Run
 from fairflac.trained.model import Trained
@@ -48,7 +49,7 @@ def subject(model: Trained, choice: Choice) -> Subject:
     if choice.name in DATASETS:
         parts, notes = _of_dataset(choice.name, choice.changes, choice, run)
     elif not path.exists():
-        unknown("dataset (and there is no such folder or file)", choice.name, DATASETS)
+        no_such_data(choice.name, DATASETS)
     elif choice.changes:
         raise UserError(f"--set changes a dataset, and '{choice.name}' holds images of your own: leave it out")
     elif run is not None and _trained_on(run, path):

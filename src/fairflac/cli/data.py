@@ -44,9 +44,22 @@ def check(
 ) -> None:
     """Check that NAME is there and whole: counts, sizes, hashes. With your own images: what a run would see."""
     from fairflac.data import DATASETS, SOURCES
-    from fairflac.data.own import describe
+    from fairflac.data.own import describe, no_such_data
 
-    own = name not in {**DATASETS, **SOURCES} and Path(name).exists()
-    for line in describe(Path(name), data, strict=strict) if own else _named(name).check(data):
+    path, known = Path(name).expanduser(), {**DATASETS, **SOURCES}
+    warnings: list[str] = []
+    if name in known:
+        lines = _named(name).check(data)
+    elif path.exists():
+        lines, warnings = describe(path, data, strict=strict)
+    else:
+        no_such_data(name, known)
+    for line in lines:
         typer.echo(line)
-    typer.secho(f"{name}: all is well", fg="green")
+    for warning in warnings:
+        typer.secho(warning, fg="yellow")
+    if warnings:
+        see = "the warning" if len(warnings) == 1 else f"the {len(warnings)} warnings"
+        typer.secho(f"{name}: can be used; see {see} above", fg="yellow")
+    else:
+        typer.secho(f"{name}: all is well", fg="green")

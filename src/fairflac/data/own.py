@@ -1,29 +1,49 @@
 """A user's own images by path: a folder or a CSV file."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from fairflac.data.folder import Folder
+from fairflac.data.listing import checked_classes, split_of
 from fairflac.data.table import Table
+from fairflac.errors import UserError, unknown
 
 
 def own_images(path: Path, *, strict: bool = False) -> Folder | Table:
     return Folder(path=path, strict=strict) if path.is_dir() else Table(path=path, strict=strict)
 
 
-def describe(path: Path, root: Path, *, strict: bool = False) -> list[str]:
-    """What a run would see: images of each class in each split, and the values of attributes."""
+def no_such_data(name: str, known: Iterable[str]) -> NoReturn:
+    """Neither a dataset nor anything on disk."""
+    if Path(name).name != name or Path(name).suffix:
+        raise UserError(f"there is no folder or file '{name}': check the path")
+    unknown("dataset (and there is no such folder or file)", name, known)
+
+
+class Description(NamedTuple):
+    lines: list[str]
+    warnings: list[str]  # none: all is well
+
+
+def describe(path: Path, root: Path, *, strict: bool = False) -> Description:
+    """What a run would see: images of each class in each split, the values of attributes, and what is odd."""
     dataset = own_images(path, strict=strict)
-    lines = []
+    listing, reading = dataset.listing(), dataset.reading(root)
+    classes = checked_classes(listing)
+    lines: list[str] = []
+    warnings: list[str] = []
+    read = reading.read(listing, warnings.append)
     for split in ("train", "validation", "test"):
-        part = dataset.load(root, split)
+        part = split_of(read, classes, reading, split)
         if part is None:
             lines.append(f"{split}: none")
             continue
         counts = np.bincount(part.y, minlength=part.task.num_classes)
-        classes = ", ".join(f"{name} {count}" for name, count in zip(part.task.classes, counts, strict=True))
-        lines.append(f"{split}: {len(part)} images ({classes})")
+        shown = ", ".join(f"{name} {count}" for name, count in zip(part.task.classes, counts, strict=True))
+        lines.append(f"{split}: {len(part)} images ({shown})")
         if split == "train":
             lines += [f"attribute {name}: {', '.join(a.values)}" for name, a in part.task.attributes.items()]
-    return lines
+    return Description(lines, warnings)

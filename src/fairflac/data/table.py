@@ -1,9 +1,15 @@
 """Images listed in a CSV file."""
 
 import csv
+import io
+import os
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, final
+from unicodedata import normalize
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.folder import Share, Size
@@ -11,6 +17,7 @@ from fairflac.data.listing import FRAMING, SPLITS, Listing, Reading, read_split
 from fairflac.errors import UserError, unknown
 
 NEEDED = ("path", "label")
+SEPARATORS = (",", ";", "\t", "|")
 
 
 @final
@@ -54,53 +61,159 @@ class Table(Dataset):
     def check(cls, root: Path) -> list[str]:
         raise UserError("csv: say which one: fairflac data check FILE.csv")
 
+    def listing(self) -> Listing:
+        return list_table(self.path, self.columns, self.allow_outside)
+
+    def reading(self, root: Path) -> Reading:
+        return Reading(self.size, self.seed, self.validation, self.test, root / "cache", self.strict)
+
     def load(self, root: Path, split: Split) -> BiasedDataset | None:
-        reading = Reading(self.size, self.seed, self.validation, self.test, root / "cache", self.strict)
-        return read_split(list_table(self.path, self.columns, self.allow_outside), reading, split)
+        return read_split(self.listing(), self.reading(root), split)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A CSV file as text. Blanks around a value do not count, and lines without any value are passed over."""
+
+    header: list[str]
+    rows: list[dict[str, str]]  # a value for every column, empty where there is none
+    lines: list[int]  # where each row ends in the file
+
+
+def read_sheet(path: Path) -> Sheet:
+    """Separated by commas, semicolons, tabs or bars, whichever gives the columns that are needed."""
+    text = _text(path)
+    separator = _separator(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    header: list[str] = []
+    rows, lines = [], []
+    try:
+        for values in reader:
+            cells = [cell.strip() for cell in values]
+            if not any(cells):
+                continue
+            if not header:
+                header = _header(path, cells)
+                continue
+            if any(cells[len(header) :]):
+                raise UserError(
+                    f"line {reader.line_num} of '{path}' has {len(cells)} fields, and there are {len(header)} columns: "
+                    f"put a value that holds a '{separator}' in double quotes"
+                )
+            rows.append(dict(zip_longest(header, cells[: len(header)], fillvalue="")))
+            lines.append(reader.line_num)
+    except csv.Error as error:
+        raise UserError(f"line {reader.line_num} of '{path}' is no CSV ({error}): look at the quotes there") from error
+    return Sheet(header, rows, lines)
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+        text = content.decode("utf-8-sig")
+    except FileNotFoundError:
+        raise UserError(f"there is no file '{path}': check the path") from None
+    except IsADirectoryError:
+        raise UserError(f"'{path}' is a folder, not a CSV file") from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UserError(f"line {line} of '{path}' is not in UTF-8: save it as a CSV file in UTF-8") from None
+    if (place := text.find("\0")) >= 0:
+        line = text.count("\n", 0, place) + 1
+        raise UserError(f"line {line} of '{path}' holds a NUL byte, so it is no text: save it as a CSV file in UTF-8")
+    return text
+
+
+def _separator(text: str) -> str:
+    """The first that gives the columns we need, else the one that gives most."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    parsed = {one: [cell.strip() for cell in next(csv.reader([first], delimiter=one))] for one in SEPARATORS if first}
+    fitting = (one for one, cells in parsed.items() if set(NEEDED) <= set(cells))
+    return next(fitting, max(parsed, key=lambda one: len(parsed[one]), default=SEPARATORS[0]))
+
+
+def _header(path: Path, cells: list[str]) -> list[str]:
+    while cells and not cells[-1]:
+        cells = cells[:-1]
+    if twice := [name for name, count in Counter(cells).items() if count > 1]:
+        raise UserError(f"'{path}' has the column '{twice[0]}' twice: rename one")
+    return cells
 
 
 def list_table(path: Path, columns: tuple[str, ...] | None = None, allow_outside: bool = False) -> Listing:
     """What the file says, checked line by line."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.DictReader(stream)
-            header, rows = list(reader.fieldnames or ()), list(reader)
-    except FileNotFoundError:
-        raise UserError(f"there is no file '{path}': check the path") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"'{path}' cannot be read as a CSV file in UTF-8: {error}") from error
+    sheet = read_sheet(path)
     for column in NEEDED:
-        if column not in header:
-            raise UserError(f"'{path}' has no column '{column}': it has {', '.join(header) or 'no columns'}")
-    others = [name for name in header if name not in (*NEEDED, "split")]
+        if column not in sheet.header:
+            raise UserError(
+                f"'{path}' has no column '{column}': its first line says {', '.join(sheet.header) or 'nothing'}, and "
+                f"should name {' and '.join(NEEDED)}"
+            )
+    others = [name for name in sheet.header if name not in (*NEEDED, "split")]
     for name in columns or ():
         if name not in others:
             unknown(f"attribute column in '{path}'", name, others)
-    chosen = others if columns is None else list(columns)
-    if not rows:
+    chosen = [name for name in others if name] if columns is None else list(columns)
+    if not sheet.rows:
         raise UserError(f"'{path}' lists no images")
-    for number, row in enumerate(rows, start=2):
-        _check_row(
-            path, number, row, ["path", "label", *chosen, *(["split"] if "split" in header else [])], allow_outside
-        )
+    has_splits = "split" in sheet.header
+    needed = [*NEEDED, *chosen, *(["split"] if has_splits else [])]
+    places = _Places(path.parent, allow_outside)
+    names = []
+    for number, row in zip(sheet.lines, sheet.rows, strict=True):
+        where = f"line {number} of '{path}'"
+        _check_row(where, row, needed)
+        names.append(places.find(row["path"], where))
     return Listing(
+        source=path,
         folder=path.parent,
-        names=[row["path"] for row in rows],
-        labels=[row["label"] for row in rows],
-        splits=[SPLITS[row["split"].lower()] for row in rows] if "split" in header else None,
-        attributes={name: [row[name] for row in rows] for name in chosen},
+        names=names,
+        labels=[normalize("NFC", row["label"]) for row in sheet.rows],
+        splits=[SPLITS[row["split"].lower()] for row in sheet.rows] if has_splits else None,
+        attributes={name: [row[name] for row in sheet.rows] for name in chosen},
     )
 
 
-def _check_row(path: Path, number: int, row: dict[str, str], needed: list[str], allow_outside: bool) -> None:
-    where = f"line {number} of '{path}'"
+def _check_row(where: str, row: dict[str, str], needed: list[str]) -> None:
     for column in needed:
-        if not row.get(column):
+        if not row[column]:
             raise UserError(f"{where} has nothing in column '{column}': fill it in, or remove the line")
     if "split" in needed and row["split"].lower() not in SPLITS:
         raise UserError(f"{where}: split '{row['split']}' is none of train, val and test")
-    image = (path.parent / row["path"]).resolve()
-    if not allow_outside and not image.is_relative_to(path.parent.resolve()):
-        raise UserError(
-            f"{where}: '{row['path']}' is outside of '{path.parent}': move the image there, or set allow_outside=true"
-        )
+
+
+class _Places:
+    """Where the images of a table lie; each is looked for once, however often it is listed."""
+
+    def __init__(self, folder: Path, allow_outside: bool) -> None:
+        self.folder, self.allow_outside = folder, allow_outside
+        self.root = folder.resolve()
+        self.found: dict[str, str] = {}
+        self.parents: dict[Path, Path] = {}  # resolved, as that takes long for each image of a folder
+
+    def find(self, written: str, where: str) -> str:
+        """The name of the file relative to the folder, as it is on disk."""
+        if written not in self.found:
+            place = Path(self._on_disk(written))
+            if not self.allow_outside and not self._real(self.folder / place).is_relative_to(self.root):
+                raise UserError(
+                    f"{where}: '{written}' is outside of '{self.folder}': move the image there, or set "
+                    "allow_outside=true"
+                )
+            inside = place.is_absolute() and place.is_relative_to(self.root)
+            self.found[written] = (place.relative_to(self.root) if inside else place).as_posix()
+        return self.found[written]
+
+    def _on_disk(self, written: str) -> str:
+        """Accents can be written in two ways, and Windows writes paths with backslashes; a name that fits wins."""
+        for name in (written, *(normalize(form, written) for form in ("NFC", "NFD")), written.replace("\\", "/")):
+            if os.path.lexists(self.folder / name):
+                return name
+        return written
+
+    def _real(self, image: Path) -> Path:
+        if image.is_symlink() or image.name in ("", ".", ".."):
+            return image.resolve()
+        if image.parent not in self.parents:
+            self.parents[image.parent] = image.parent.resolve()
+        return self.parents[image.parent] / image.name

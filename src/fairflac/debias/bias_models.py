@@ -1,13 +1,12 @@
 """Where the bias model comes from: nowhere (label-free), a run, a weight file, FairFace, or labels of some images."""
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairflac.data.fairface import FairFace
 from fairflac.data.folder import list_folder
-from fairflac.data.table import NEEDED, list_table
+from fairflac.data.table import NEEDED, list_table, read_sheet
 from fairflac.debias.budget import Size, batch_size, epochs
 from fairflac.errors import UserError, unknown
 from fairflac.files import write_text
@@ -74,10 +73,11 @@ def taught(table: Path, column: str, source: Path | None, output: Path, *, allow
             f"--attribute {column}: '{labelled}' is a folder, which has no columns: give a CSV file, or with "
             "--attribute-from a folder that has a subfolder for each value"
         )
-    rows, header = _rows(labelled)
+    sheet = read_sheet(labelled)
+    rows, header = sheet.rows, sheet.header
     if column not in header:
         unknown(f"column of '{labelled}'", column, header)
-    known = [row for row in rows if (row[column] or "").strip()]
+    known = [row for row in rows if row[column]]
     whole = len(known) == len(rows)
     path = labelled.resolve() if whole else _write_labelled(known, labelled, column, output)
     outside = allow_outside or not whole
@@ -99,19 +99,10 @@ def _stage_one(settings: dict[str, Any]) -> dict[str, Any]:
     return {f"bias_model.{key}": value for key, value in settings.items()}
 
 
-def _rows(path: Path) -> tuple[list[dict[str, str]], list[str]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.DictReader(stream)
-            return list(reader), list(reader.fieldnames or ())
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"'{path}' cannot be read as a CSV file in UTF-8: {error}") from error
-
-
 def _filled(rows: list[dict[str, str]], header: list[str]) -> tuple[str, ...]:
     """The attributes that every row has."""
     others = (name for name in header if name not in (*NEEDED, "split"))
-    return tuple(name for name in others if all((row[name] or "").strip() for row in rows))
+    return tuple(name for name in others if all(row[name] for row in rows))
 
 
 def _write_labelled(rows: list[dict[str, str]], source: Path, column: str, output: Path) -> Path:
