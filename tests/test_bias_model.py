@@ -71,6 +71,8 @@ def test_agreement_with_the_attribute_is_recorded(finished: tuple[Run, Run], fab
     agreement = run.result["bias_model_quality"]["agreement:colour"]
     assert agreement == pytest.approx(np.mean(named == data.bias["colour"]), abs=2e-3)
     assert run.result["bias_model_quality"]["n"] == len(data)
+    counts = bias_source(load_config(run), data, fabric, run, bias_run).guess_counts
+    assert counts is not None and np.abs(counts - count_guesses(data.y, named)).sum() <= 4  # up to rounding
 
 
 def test_the_quality_gate(finished: tuple[Run, Run]) -> None:

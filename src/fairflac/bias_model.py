@@ -19,6 +19,7 @@ from fairflac.evaluate import infer
 from fairflac.files import replacing, write_text
 from fairflac.methods.base import Frozen, Method
 from fairflac.methods.flac import matched_output
+from fairflac.metrics.pseudo import count_guesses
 from fairflac.runs import Run
 from fairflac.types import Output
 
@@ -30,6 +31,7 @@ class BiasSource:
     network: Frozen | None  # None: nothing but its table is known
     table: Output | None  # of the training set in index order; None: computed on the image the model sees
     quality: dict[str, float]  # see `bias_quality.measure`
+    guess_counts: np.ndarray | None = None  # see `Predictions`; None: its last layer was never trained
 
     def __call__(self, index: Tensor, x: Tensor) -> Output:
         if self.table is not None:
@@ -51,7 +53,9 @@ def bias_source(config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run
         table = _read_output(run)
         assert table is not None
         table = Output(*(part.to(fabric.device) for part in table))
-    return BiasSource(Frozen(model.net), table, _stored(run)["quality"])
+    stored = _stored(run)
+    counts = None if stored["guess_counts"] is None else np.array(stored["guess_counts"])
+    return BiasSource(Frozen(model.net), table, stored["quality"], counts)
 
 
 def _store(
@@ -59,18 +63,22 @@ def _store(
 ) -> None:
     """Quality, and the output for the training set in index order, unless it is there for these weights and data."""
     checksum = _checksum(model, data)
-    measured = _stored(run).get("checksum") == checksum and run.pairs_per_batch.exists()
+    stored = _stored(run)
+    measured = stored.get("checksum") == checksum and "guess_counts" in stored and run.pairs_per_batch.exists()
     if measured and (not cached or _read_output(run) is not None):
         return
     output = Output(*infer(model, data, fabric, torch.arange(len(data))))
     bias_config = load_config(bias_run)
-    quality = judged(output, data, bias_config, config, trained=bias_config.train.epochs > 0)
+    trained = bias_config.train.epochs > 0
+    quality = judged(output, data, bias_config, config, trained=trained)
     logits, features = (part.cpu().numpy() for part in output)
+    counts = count_guesses(data.y, logits.argmax(1)).tolist() if trained else None
     tables = {run.bias_logits: logits, run.bias_features: features} if cached else {}
     for path, values in {**tables, run.pairs_per_batch: quality.pairs_per_batch}.items():
         with replacing(path) as stream:
             np.save(stream, values)
-    write_text(_record(run), json.dumps({"checksum": checksum, "quality": quality.numbers}))
+    record = {"checksum": checksum, "quality": quality.numbers, "guess_counts": counts}
+    write_text(_record(run), json.dumps(record))
 
 
 def judged(output: Output, data: BiasedDataset, bias_config: RunConfig, config: RunConfig, *, trained: bool) -> Quality:

@@ -30,6 +30,9 @@ class Predictions:
     min_cell: Mapping[str, int] = field(default_factory=dict)  # see `Attribute`; 1 where it is not said
     repeats: Mapping[str, str] = field(default_factory=dict)
     guess: np.ndarray | None = None  # what the bias model named, where the attribute itself is not known
+    # (C, K) training images, or others like them, by class and by what the bias model named: what it usually names for
+    # a class. Test images may be of another kind, and then it is wrong on most of them.
+    guess_counts: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.index)
@@ -46,8 +49,7 @@ class Predictions:
     def save(self, path: Path) -> None:
         columns = {name: getattr(self, name) for name in COLUMNS}
         attributes = {f"{kind}.{name}": v for kind in BY_ATTRIBUTE for name, v in getattr(self, kind).items()}
-        if self.guess is not None:
-            columns["guess"] = self.guess
+        columns |= {name: v for name in ("guess", "guess_counts") if (v := getattr(self, name)) is not None}
         with replacing(path) as stream:
             np.savez(stream, **columns, **attributes)
 

@@ -106,8 +106,9 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
     test = load_split(config, place.data, "test")
     assert test is not None
     table = predictions(method, test, fabric)
-    if bias_run and not table.bias:
-        table = replace(table, guess=predictions(load_method(bias_run).to(fabric.device), test, fabric).prediction)
+    if bias_run and bias and bias.guess_counts is not None and not table.bias:
+        guess = predictions(load_method(bias_run).to(fabric.device), test, fabric).prediction
+        table = replace(table, guess=guess, guess_counts=bias.guess_counts)
     if fabric.is_global_zero:
         if not place.silent and (collapse := collapse_advice(table, "test")):
             tell(f"{label}: {collapse}")

@@ -4,9 +4,10 @@ import numpy as np
 
 from fairflac.audit.exchange import Example, Followed
 from fairflac.audit.subject import Subject
-from fairflac.audit.work import Audit, Guessed
+from fairflac.audit.work import Audit
 from fairflac.data.base import BiasedDataset
 from fairflac.metrics import Measured
+from fairflac.metrics.evidence import Guessed
 from fairflac.metrics.lean import Lean
 from fairflac.predictions import Predictions
 from fairflac.types import Attribute, TaskSpec
@@ -25,12 +26,14 @@ def made_audit(
     against: int = 100,
     classes: int = 3,
     better_than_chance: bool = True,
+    disagree: float = 0.85,
     gaps: dict[str, Measured] | None = None,
     names: tuple[str, ...] | None = None,
     files: str = "image {}.png",
     attribute: bool = False,
 ) -> Audit:
-    """`cue`, `lean`: the lower end of what is measured of the border and beside the bias model."""
+    """`cue`, `lean`: the lower end of what is measured of the border and beside the bias model; `disagree`: of the
+    accuracy where its guess is wrong, which is 0.9 elsewhere."""
     y = np.arange(N) % classes
     labels = names or tuple("abcdef"[:classes])
     attributes = {"hue": Attribute(("red", "blue"), (0, 1) * 3)} if attribute else {}
@@ -52,13 +55,12 @@ def made_audit(
     followed = [Followed("border", measured(cue), measured(0.0), measured(cue), examples)]
     found = Lean(measured(lean), measured(0.0), measured(lean))
     guessed = Guessed(
-        "trained on nothing at all",
-        measured(0.7),
-        better_than_chance,
+        classes,
+        measured(0.7 if better_than_chance else 0.1),
         agree=measured(0.9, 200),
-        disagree=measured(0.4, against) if against else None,
+        disagree=measured(disagree, against) if against else None,
         lean=found,
     )
-    return Audit(
-        "some/model", Subject(data, None, ("60 images.",)), table, measured(0.8), followed, guessed, gaps or {}
-    )
+    notes, how = ("60 images.",), "trained on nothing at all"
+    subject = Subject(data, None, notes)
+    return Audit("some/model", subject, table, measured(0.8), followed, guessed, how, gaps or {})

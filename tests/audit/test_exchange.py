@@ -66,6 +66,16 @@ def test_what_any_damage_does_is_no_lean(images: np.ndarray) -> None:
     assert border.difference.value == 0 and border.examples == ()
 
 
+def test_a_model_that_always_names_the_other_class_follows_nothing(images: np.ndarray) -> None:
+    """With a cue from there and with one from its own class alike: a difference of 0, and about 0 at both ends."""
+    marked = np.arange(200) % 2
+    images[:, 4, 4] = (255 * marked)[:, None]
+    contrary = rule(lambda seen: (seen[:, 4, 4, 0] < 128).astype(int))
+    (border,) = (one for one in follow(contrary, images, marked, silent=True) if one.cue == "border")
+    assert border.follows.value == border.anyway.value == 1
+    assert -0.02 < border.difference.low < border.difference.value == 0 < border.difference.high < 0.02
+
+
 def test_examples_show_what_happened(images: np.ndarray) -> None:
     model = rule(reads_red)
     said = model(images).argmax(1)

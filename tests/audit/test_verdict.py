@@ -5,32 +5,43 @@ from dataclasses import replace
 import pytest
 
 from audit.made import made_audit, measured
-from fairflac.audit.verdict import FOLLOWS, HINT, LEANS, verdict
-from fairflac.report.verdict import VISIBLE_GAP
+from fairflac.audit.verdict import UNNAMED, verdict
+from fairflac.audit.words import as_text
+from fairflac.metrics.evidence import BOUNDS
+
+CUE, GUESS, ATTRIBUTE = BOUNDS["cue"], BOUNDS["guess"], BOUNDS["attribute"]
 
 
 def test_a_cue_that_is_followed() -> None:
-    said = verdict(made_audit(cue=FOLLOWS + 0.01))
+    said = verdict(made_audit(cue=CUE.lean + 0.01))
     assert said.word == "leans on a shortcut" and said.on == ["border"]
-    assert "follows the border" in said.reasons[0] and "yours to say" in said.reasons[-1]
-    assert verdict(made_audit(cue=FOLLOWS - 0.01)).word == "no evidence"
+    assert "follows the border (" in said.reasons[0] and "yours to say" in said.reasons[-1]
 
 
-def test_a_cue_that_is_followed_a_little_is_a_hint() -> None:
-    assert any("border a little" in reason for reason in verdict(made_audit(cue=HINT + 0.01)).reasons)
-    assert not any("a little" in reason for reason in verdict(made_audit(cue=HINT - 0.01)).reasons)
+def test_a_cue_that_is_followed_a_little_is_a_sign() -> None:
+    said = verdict(made_audit(cue=CUE.lean - 0.01))
+    assert said.word == "signs of a shortcut" and said.on == ["border"]
+    assert "border a little" in said.reasons[0] and "no proof" in said.reasons[-1]
+    assert verdict(made_audit(cue=CUE.sign + 0.01)).word == "signs of a shortcut"
+    assert verdict(made_audit(cue=CUE.sign - 0.01)).word == "no evidence"
 
 
 def test_a_guess_that_is_followed_counts_where_there_is_another_class_to_name() -> None:
-    said = verdict(made_audit(lean=LEANS + 0.01, classes=3))
-    assert said.word == "leans on a shortcut" and "no name" in said.on[0] and "bias model" in said.reasons[0]
-    two = verdict(made_audit(lean=LEANS + 0.01, classes=2))
-    assert two.word == "no evidence" and any("may be hard" in reason for reason in two.reasons)
+    said = verdict(made_audit(lean=GUESS.lean + 0.01, classes=3))
+    assert said.word == "leans on a shortcut" and said.on == [UNNAMED] and "bias model" in said.reasons[0]
+    two = verdict(made_audit(lean=GUESS.lean + 0.01, classes=2))
+    assert two.word == "signs of a shortcut" and two.on == [UNNAMED]
+
+
+def test_far_less_right_where_the_guess_is_wrong_is_a_sign() -> None:
+    said = verdict(made_audit(disagree=0.13))
+    assert said.word == "signs of a shortcut" and "may be hard, or lack a shortcut" in said.reasons[0]
+    assert as_text(made_audit(disagree=0.13)).startswith(f"signs of a shortcut: {UNNAMED}\n")
 
 
 def test_a_bias_model_that_knows_nothing() -> None:
-    said = verdict(made_audit(lean=LEANS + 0.01, classes=3, better_than_chance=False))
-    assert said.word == "cannot tell" and "good sign" in said.reasons[0]
+    said = verdict(made_audit(lean=GUESS.lean + 0.01, classes=3, better_than_chance=False))
+    assert said.word == "cannot tell" and "no better than chance" in said.reasons[0]
 
 
 @pytest.mark.parametrize("few", [0, 29])
@@ -46,8 +57,9 @@ def test_nothing_to_exchange() -> None:
 
 
 def test_a_gap_between_groups() -> None:
-    found = made_audit(gaps={"age": measured(VISIBLE_GAP + 0.01), "camera": measured(VISIBLE_GAP - 0.01)})
+    found = made_audit(gaps={"age": measured(ATTRIBUTE.lean + 0.01), "camera": measured(ATTRIBUTE.lean - 0.01)})
     said = verdict(found)
+    assert verdict(made_audit(gaps={"camera": measured(ATTRIBUTE.lean - 0.01)})).on == ["camera"]
     assert said.word == "leans on a shortcut" and said.on == ["age"] and "age does not go" in said.reasons[0]
 
 

@@ -11,9 +11,8 @@ from audit.toys import ALWAYS, NEVER, rule, toy_model, toy_subject
 from fairflac.audit import guessing
 from fairflac.audit.subject import Subject
 from fairflac.audit.verdict import verdict
-from fairflac.audit.work import audit, gaps
+from fairflac.audit.work import audit
 from fairflac.errors import UserError
-from report.hand_made import table
 from toy import TASK
 
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))]
@@ -55,18 +54,6 @@ def test_coloured_digits(seed: int, q: float, tmp_path: Path) -> None:
     bare = replace(chosen.data, bias={}, task=replace(chosen.data.task, attributes={}))
     said = verdict(audit(model, Subject(bare, None, chosen.notes), silent=True))
     assert (said.word, said.on) == (("leans on a shortcut", ["colour"]) if q > 0.5 else ("no evidence", []))
-
-
-def test_gaps_by_hand() -> None:
-    """Aligned groups are right on 90 %, all others on 20 %, of 20 images each."""
-    (gap,) = gaps(table(0.9, 0.2)).values()
-    assert gap.value == pytest.approx(0.7) and gap.n == 240  # 12 of 16 groups go against the attribute
-    assert 0.55 < gap.low < gap.value < gap.high < 0.85
-    assert gaps(table(0.5, 0.5))["hue"].low < 0 < gaps(table(0.5, 0.5))["hue"].high
-    certain = gaps(table(1.0, 0.0))["hue"]
-    assert certain.value == certain.high == 1 and 0.97 < certain.low < 1  # 240 images, and not more
-    one_kind = table(0.9, 0.2)
-    assert gaps(replace(one_kind, aligned={"hue": np.ones(len(one_kind), bool)})) == {}
 
 
 def test_attributes_are_measured_where_they_are_known(monkeypatch: pytest.MonkeyPatch) -> None:

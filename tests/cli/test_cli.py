@@ -151,6 +151,8 @@ def test_own_images_from_end_to_end(fairflac, tmp_path: Path, pets: Path) -> Non
     assert answer.code == 0, answer.err
     assert "flac-b" in answer.out
     (run,) = (run for run in find_runs(tmp_path / "runs") if run.config["method"] == "flac-b")
+    counts = run.predictions.guess_counts
+    assert counts is not None and counts.sum() == run.result["bias_model_quality"]["n"]  # of training images
     seen = fairflac("evaluate", run.path, "--data", tmp_path)
     assert "the attribute is not known" in seen.out and "pseudo-groups: a hint" in seen.out
     known, _, guessed = seen.out.partition("pseudo-groups")

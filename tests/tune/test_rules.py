@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from fairflac.metrics.pseudo import with_guess
 from fairflac.predictions import Predictions
 from fairflac.tune.rules import VALIDATION_RULES
 
@@ -9,7 +10,7 @@ def table(y: list[int], prediction: list[int], guess: list[int]) -> Predictions:
     n = len(y)
     columns = [np.array(values) for values in (y, prediction, guess)]
     features, score = np.zeros((n, 2)), np.ones(n)
-    return Predictions(np.arange(n), columns[0], columns[1], score, features, {}, {}, guess=columns[2])
+    return with_guess(Predictions(np.arange(n), columns[0], columns[1], score, features, {}, {}), columns[2])
 
 
 # Eight of ten images have a background that goes with their class, and the bias model names the background.

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairflac.audit.cues import CUES, Exchange
 from fairflac.data.boxes import centre_offset
-from fairflac.metrics.intervals import drawn_anew, never_certain, share_interval
+from fairflac.metrics.differences import paired_difference, share
 from fairflac.metrics.measure import Measured
 from fairflac.progress import meter
 from fairflac.trained.model import BATCH, Trained
@@ -62,7 +62,8 @@ def follow(model: Trained, images: np.ndarray, prediction: np.ndarray, *, silent
             moved = np.flatnonzero(follows & ~anyway)[:SHOWN]
             seen = zip(pairing.rows[moved], pairing.others[moved], cue.exchange(own[moved], others[moved]), strict=True)
             examples = tuple(Example(int(row), int(giver), changed) for row, giver, changed in seen)
-            found.append(Followed(name, *_measured(follows, anyway), examples))
+            measured = share(follows), share(anyway), paired_difference(follows, anyway)
+            found.append(Followed(name, *measured, examples))
             bar.advance()
     return sorted(found, key=lambda one: -one.difference.value)
 
@@ -90,14 +91,3 @@ def _seen(images: np.ndarray, rows: np.ndarray, size: tuple[int, int]) -> np.nda
 def _named(model: Trained, exchange: Exchange, own: np.ndarray, given: np.ndarray) -> np.ndarray:
     parts = [np.s_[start : start + BATCH] for start in range(0, len(own), BATCH)]
     return np.concatenate([model.logits(exchange(own[part], given[part])).argmax(1) for part in parts])
-
-
-def _measured(follows: np.ndarray, anyway: np.ndarray) -> tuple[Measured, Measured, Measured]:
-    """Both shares and their difference, image by image."""
-    n, shares = len(follows), (float(follows.mean()), float(anyway.mean()))
-    difference = follows.astype(float) - anyway
-    ends = drawn_anew(difference)
-    if ends[0] == ends[1]:  # no resample differs
-        ends = never_certain(shares[0], ends, n)
-    first, second = (Measured(share, *share_interval(share, n), n) for share in shares)
-    return first, second, Measured(float(difference.mean()), *ends, n)

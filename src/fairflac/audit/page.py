@@ -9,12 +9,13 @@ from PIL import Image
 from fairflac import __version__
 from fairflac.audit.cues import CUES
 from fairflac.audit.exchange import Followed
-from fairflac.audit.verdict import HINT, NO_PROOF, verdict
+from fairflac.audit.verdict import NO_PROOF, verdict
 from fairflac.audit.words import MODEL, guess_numbers, names_of
 from fairflac.audit.work import Audit
 from fairflac.data.base import BiasedDataset
 from fairflac.data.boxes import centre_offset
 from fairflac.files import write_text
+from fairflac.metrics.evidence import strength
 from fairflac.report.certainty import DRAWN
 from fairflac.report.groups import group_tables
 from fairflac.report.html import environment
@@ -70,7 +71,7 @@ def exhibits(audit: Audit) -> Exhibits:
         images.append(_small(_seen(data, row) if image is None else image))
         return Tile(len(images) - 1, str(data.names[row]), lines)
 
-    cue = audit.followed[0] if audit.followed and audit.followed[0].difference.low > HINT else None
+    cue = audit.followed[0] if audit.followed and strength("cue", audit.followed[0].difference) else None
     trios = [
         (
             tile(row, f"“{said[row]}”"),

@@ -1,24 +1,16 @@
-"""What an audit found, in one word and a few sentences. What chance or difficulty may explain is called no shortcut.
+"""What an audit found, in one word and a few sentences. The rule is that of `metrics.evidence`."""
 
-The bounds were set on planted shortcuts and on controls that no test uses; docs/audit.md has the numbers.
-"""
-
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from fairflac.audit.cues import CUES
 from fairflac.audit.exchange import Followed
-from fairflac.audit.work import Audit, Guessed
+from fairflac.audit.work import Audit
 from fairflac.metrics import Measured
+from fairflac.metrics.evidence import Guessed, Strength, Word, strength, word
 from fairflac.metrics.groups import SMALL
 from fairflac.report.ranges import span, with_range
-from fairflac.report.verdict import VISIBLE_GAP
 
-FOLLOWS = 0.4  # a cue, more often than anyway: faces without a shortcut come to 0.3 for the border, where hair is
-LEANS = 0.6  # on a guess: a weak model of digits without a shortcut comes to 0.4
-TELLING = 3  # classes: of two, an image that is merely hard is named as it is guessed too, however little that means
-HINT = 0.15  # of either: worth a look
-
-Word = Literal["leans on a shortcut", "no evidence", "cannot tell"]
+UNNAMED = "something simple that has no name here"
 NO_PROOF = (
     "No evidence is no proof of none: a cue that is not in the list, or an attribute such as age or skin colour that "
     "no simple change of pixels exchanges, is found with labels of it alone (a column of a CSV file)."
@@ -27,52 +19,69 @@ YOURS_TO_SAY = (
     "Whether this is a shortcut or what the classes are about is yours to say: of ripe and unripe fruit, the colour is "
     "the point."
 )
+TO_MAKE_SURE = (
+    "These are signs and no proof. To make sure, look at the images that decide, or write down what you suspect for "
+    "each image in a column of a CSV file and audit that."
+)
 
 
 class Verdict(NamedTuple):
     word: Word
-    on: list[str]  # what it leans on; empty unless it does
+    on: list[str]  # what it leans on, or seems to; empty without evidence
     reasons: list[str]  # sentences
 
 
 def verdict(audit: Audit) -> Verdict:
-    groups = {name: gap for name, gap in audit.gaps.items() if gap.low > VISIBLE_GAP}
-    cues = [one for one in audit.followed if one.difference.low > FOLLOWS]
-    guessed = audit.guessed if _follows_guess(audit) else None
-    if groups or cues or guessed:
-        reasons = [_group(name, gap) for name, gap in groups.items()] + [_cue(one) for one in cues]
-        on = list(dict.fromkeys([*groups, *(one.cue for one in cues)])) or ["something simple that has no name here"]
-        return Verdict("leans on a shortcut", on, reasons + ([_guess(guessed)] if guessed else []) + [YOURS_TO_SAY])
+    groups = {name: strength("attribute", gap) for name, gap in audit.gaps.items()}
+    cues = {one.cue: strength("cue", one.difference) for one in audit.followed}
+    guess = audit.guessed.strength
     blind = _blind(audit)
-    word: Word = "cannot tell" if blind else "no evidence"
-    return Verdict(word, [], blind + (_hints(audit) or ["No cue that was tried moves the model much."]) + [NO_PROOF])
+    said = word([*groups.values(), *cues.values(), guess], blind=bool(blind))
+    most = max([*groups.values(), *cues.values(), guess])
+    if most is Strength.NONE:
+        return Verdict(said, [], [*blind, *(_nothing(audit) if not blind else []), NO_PROOF])
+    named = [name for found in (groups, cues) for name, one in found.items() if one is most]
+    reasons = [_group(name, audit.gaps[name]) for name, one in groups.items() if one]
+    reasons += [_cue(one, cues[one.cue]) for one in audit.followed if cues[one.cue]]
+    reasons += _guess(audit.guessed) if guess else []
+    ending = YOURS_TO_SAY if most is Strength.LEAN else TO_MAKE_SURE
+    return Verdict(said, list(dict.fromkeys(named)) or [UNNAMED], [*reasons, ending])
 
 
-def _follows_guess(audit: Audit) -> bool:
-    guessed, several = audit.guessed, len(audit.subject.data.task.classes) >= TELLING
-    lean = guessed.lean if guessed.better_than_chance and several else None
-    return lean is not None and lean.difference.low > LEANS
+def _nothing(audit: Audit) -> list[str]:
+    best = audit.followed[0]
+    return [f"No cue that was tried moves the model much: the {best.cue} most, by {_points(best.difference)}."]
 
 
 def _group(attribute: str, gap: Measured) -> str:
-    points = f"{100 * gap.value:.1f} points ({span(gap)}, n = {gap.n:,})"
-    return f"Where the {attribute} does not go with the class, it is right less often, by {points}."
+    return f"Where the {attribute} does not go with the class, it is right less often, by {_points(gap)}."
 
 
-def _cue(one: Followed) -> str:
+def _cue(one: Followed, how: Strength) -> str:
+    little = "" if how is Strength.LEAN else " a little"
     return (
-        f"It follows the {one.cue} ({CUES[one.cue].meaning}): given that of an image of another class, it names that "
-        f"class for {with_range(one.follows)} of the images; given that of its own class, for {with_range(one.anyway)}."
+        f"It follows the {one.cue}{little} ({CUES[one.cue].meaning}): given that of an image of another class, it "
+        f"names that class for {with_range(one.follows)} of the images; given that of its own class, for "
+        f"{with_range(one.anyway)}."
     )
 
 
-def _guess(guessed: Guessed) -> str:
-    assert guessed.lean is not None
-    return (
-        "Where the guess of a bias model, which learns what is easy, is wrong, it names the guessed class for "
-        f"{with_range(guessed.lean.follows)} of the images; of images of the same class that are guessed otherwise, "
-        f"for {with_range(guessed.lean.elsewhere)}."
-    )
+def _guess(guessed: Guessed) -> list[str]:
+    """What speaks for a lean on the guess; what else may explain it, where that may be."""
+    found = []
+    if guessed.lean is not None and strength("guess", guessed.lean.difference):
+        found.append(
+            "Where the guess of a bias model, which learns what is easy, is wrong, it names the guessed class for "
+            f"{with_range(guessed.lean.follows)} of the images; of images of the same class that are guessed "
+            f"otherwise, for {with_range(guessed.lean.elsewhere)}."
+        )
+    if guessed.agree is not None and guessed.disagree is not None and strength("accuracy", guessed.gap):
+        hard = ": these may be hard, or lack a shortcut" if guessed.strength is Strength.SIGN else ""
+        found.append(
+            f"It is right on {with_range(guessed.agree)} of the images where the guess of a bias model is right and "
+            f"on {with_range(guessed.disagree)} of the others{hard}."
+        )
+    return found
 
 
 def _blind(audit: Audit) -> list[str]:
@@ -80,31 +89,19 @@ def _blind(audit: Audit) -> list[str]:
     guessed = audit.guessed
     if not audit.followed:
         return ["The model names one class for all of these images, so that nothing can be exchanged."]
-    if not guessed.better_than_chance:
+    if guessed.by_chance and guessed.right is not None:
         return [
-            f"The bias model guesses no better than chance ({with_range(guessed.right)} right): nothing simple tells "
-            "the classes of these images apart, which is a good sign."
+            f"The bias model guesses no better than chance ({with_range(guessed.right)} right): it found nothing "
+            "simple that tells the classes of these images apart."
         ]
-    if guessed.disagree is None or guessed.disagree.n < SMALL:
-        few = guessed.disagree.n if guessed.disagree else 0
+    if guessed.blind:
         return [
-            f"The guess of the bias model contradicts the class of {few} images only, fewer than the {SMALL} that it "
-            "takes: with these images, a shortcut and the class itself look alike. Images where they differ would help."
+            f"The guess of the bias model contradicts the class of {guessed.against} images only, fewer than the "
+            f"{SMALL} that it takes: with these images, a shortcut and the class itself look alike. Images where they "
+            "differ would help."
         ]
     return []
 
 
-def _hints(audit: Audit) -> list[str]:
-    """What is too little to be called a shortcut."""
-    hints = [
-        f"It follows the {one.cue} a little, for {with_range(one.difference)} of the images."
-        for one in audit.followed
-        if one.difference.low > HINT
-    ]
-    lean, guessed = audit.guessed.lean, audit.guessed
-    if guessed.better_than_chance and lean and lean.difference.low > HINT and guessed.agree and guessed.disagree:
-        hints.append(
-            f"It is right on {with_range(guessed.agree)} of the images where the bias model is right and on "
-            f"{with_range(guessed.disagree)} of the others: they may be hard, or lack a shortcut."
-        )
-    return hints
+def _points(gap: Measured) -> str:
+    return f"{100 * gap.value:.1f} points ({span(gap)}, n = {gap.n:,})"

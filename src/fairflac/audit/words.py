@@ -30,7 +30,7 @@ def as_text(audit: Audit) -> str:
         "How often the model names the class that a cue was taken from",
         aligned([["cue", "taken from there", "from its own", "difference", "95 %", "n"], *_cue_lines(audit)]),
         "",
-        f"Beside a bias model, {audit.guessed.how}",
+        f"Beside a bias model, {audit.how}",
         aligned([["", "", "95 %", "n"], *([name, *_cells(one)] for name, one in guess_numbers(audit).items())]),
     ]
     for attribute, table in zip(audit.table.bias, group_tables({MODEL: audit.table}, names_of(audit)), strict=True):
@@ -56,8 +56,8 @@ def as_json(audit: Audit) -> dict[str, Any]:
             for one in audit.followed
         },
         "bias_model": {
-            "trained": audit.guessed.how,
-            "better_than_chance": audit.guessed.better_than_chance,
+            "trained": audit.how,
+            "better_than_chance": not audit.guessed.by_chance,
             **{name: one and one._asdict() for name, one in guess_numbers(audit).items()},
         },
         "gaps": {name: gap._asdict() for name, gap in audit.gaps.items()},
@@ -75,6 +75,7 @@ def guess_numbers(audit: Audit) -> dict[str, Measured | None]:
         "guesses that are right, classes counting alike": guessed.right,
         "model right, where the guess is right": guessed.agree,
         "model right, where the guess is wrong": guessed.disagree,
+        "gap, the difference of the two": guessed.gap,
         "model names the wrong guess": lean and lean.follows,
         "model names it for others of the class": lean and lean.elsewhere,
         "lean, the difference of the two": lean and lean.difference,

@@ -52,7 +52,8 @@ def evaluate_command(
     fabric = make_fabric(config.train.precision)
     table = predictions(method.to(fabric.device), dataset, fabric)
     if split is SplitName.test and not on and opened.done:
-        table = replace(table, guess=opened.predictions.guess)  # of the bias model, which need not be at hand
+        stored = opened.predictions  # what the bias model named, which need not be at hand
+        table = replace(table, guess=stored.guess, guess_counts=stored.guess_counts)
     if json:
         place = {"run": str(run), "dataset": on or config.dataset, "split": split.value, "n": len(table)}
         typer.echo(json_format.dumps({**place, **as_json(table)}, indent=1))

@@ -15,9 +15,11 @@ from fairflac.errors import UserError
 from fairflac.export.writing import export
 from fairflac.files import write_text
 from fairflac.methods import METHODS
+from fairflac.metrics.classes import Change
 from fairflac.options import options_of
 from fairflac.progress import tell
 from fairflac.report.html import write as write_report
+from fairflac.report.names import Names
 from fairflac.runs import Run
 from fairflac.settings import without
 from fairflac.train import Place, adopt, train
@@ -74,7 +76,7 @@ def _choice(runs: dict[str, Run], against: RunConfig, place: Place) -> Choice:
     tables = {name: predict(run, validation) for name, run in runs.items()}
     pairs = float(runs[against.method].result["bias_model_quality"].get("pairs", 0.0))
     of_classes = (guesser.target, guesser.dataset) == ("class", against.dataset) and _same_images(guesser, against)
-    return choose(tables, guess, pairs, guess_is_class=of_classes)
+    return choose(tables, guess, pairs, guess_is_class=of_classes, classes=validation.task.classes)
 
 
 def _guesser(against: RunConfig) -> RunConfig:
@@ -109,11 +111,17 @@ def _leave(request: Request, choice: Choice, kept: Run, runs: dict[str, Run]) ->
     record = {
         "kept": choice.kept,
         "run": str(kept.path),
-        "shortcut": choice.shortcut,
+        "verdict": choice.verdict,
         "reasons": choice.reasons,
         "lean": choice.lean and {name: value._asdict() for name, value in choice.lean._asdict().items()},
         "gains": {name: gain._asdict() for name, gain in choice.gains.items()},
+        "clearly_worse": {name: [_change(one, kept) for one in lost] for name, lost in choice.worse.items()},
         "plan": asdict(planned(request)),
     }
     write_text(output / "choice.json", json.dumps(record, indent=1))
     return Outcome(choice, kept, runs, exported.file, report, exported.card)
+
+
+def _change(one: Change, run: Run) -> dict[str, Any]:
+    name = Names.of(run.result).of_class(one.label)
+    return {"class": name, "before": one.before, "after": one.after, "difference": one.difference._asdict()}

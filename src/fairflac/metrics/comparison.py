@@ -11,6 +11,7 @@ from fairflac.metrics.intervals import SEED, percentiles
 from fairflac.predictions import Predictions
 
 PERMUTATIONS = 10_000
+CLEAR = 0.05  # a difference whose p is smaller is called clear
 
 
 class Difference(NamedTuple):

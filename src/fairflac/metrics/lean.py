@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairflac.metrics.counts import Counts, Values, count
+from fairflac.metrics.differences import difference
 from fairflac.metrics.intervals import Metric, intervals, never_certain
 from fairflac.metrics.measure import Measured
 from fairflac.predictions import Predictions
@@ -39,25 +40,14 @@ def lean(table: Predictions, speaks_for: np.ndarray | None = None) -> Lean | Non
     against = int(_against(counts).sum())
     if not against or not (suggested == table.y).any():
         return None
-    metrics: dict[str, Metric] = {"follows": _follows, "elsewhere": _elsewhere, "difference": _difference}
-    values = {name: float(metric(counts)) for name, metric in metrics.items()}
+    metrics: dict[str, Metric] = {"follows": _follows, "elsewhere": _elsewhere}
     ends = intervals(counts, metrics)
-    for name in ("follows", "elsewhere"):
-        ends[name] = never_certain(values[name], ends[name], against)
-    if {values["follows"], values["elsewhere"]} <= {0.0, 1.0}:  # no resample differs: as sure as its first part is
-        low, high = ends["follows"]
-        ends["difference"] = (low - values["elsewhere"], high - values["elsewhere"])
-    return Lean(*(Measured(values[name], *ends[name], against) for name in metrics))
-
-
-def spoken_for(y: np.ndarray, guess: np.ndarray) -> np.ndarray:
-    """(K,) the class that each guessed value of an attribute speaks for: the one that has it most often."""
-    classes, values = int(y.max(initial=0)) + 1, int(guess.max(initial=0)) + 1
-    seen = np.zeros((classes, values))
-    np.add.at(seen, (y, guess), 1)
-    share = seen / np.maximum(seen.sum(1, keepdims=True), 1)
-    best: np.ndarray = share.argmax(0)
-    return best
+    follows, elsewhere = (
+        Measured(value, *never_certain(value, ends[name], against), against)
+        for name, metric in metrics.items()
+        for value in [float(metric(counts))]
+    )
+    return Lean(follows, elsewhere, difference(follows, elsewhere, n=against))
 
 
 def _by_class(table: Predictions) -> Counts:
@@ -69,14 +59,20 @@ def _by_class(table: Predictions) -> Counts:
     return Counts(n, np.eye(classes, dtype=bool), n.sum(-1) > 0)
 
 
+def _comparable(counts: Counts) -> Values:
+    """(..., C, C) by class and guess: the guess speaks for another class, and not for all images of this one."""
+    others = counts.per_group.sum(-1, keepdims=True) - counts.per_group
+    return (others > 0) & ~np.eye(counts.n.shape[-1], dtype=bool)
+
+
 def _against(counts: Counts) -> Values:
     """(..., C, C) images of a class whose guess speaks for another."""
-    return counts.per_group * ~np.eye(counts.n.shape[-1], dtype=bool)
+    return counts.per_group * _comparable(counts)
 
 
 def _named(counts: Counts) -> Values:
     """(..., C, C) of them, those for which the model names what the guess speaks for."""
-    return np.diagonal(counts.n, axis1=-2, axis2=-1) * ~np.eye(counts.n.shape[-1], dtype=bool)
+    return np.diagonal(counts.n, axis1=-2, axis2=-1) * _comparable(counts)
 
 
 def _follows(counts: Counts) -> Values:
@@ -90,7 +86,3 @@ def _elsewhere(counts: Counts) -> Values:
     others = of_class.sum(-1, keepdims=True) - counts.per_group
     rate = (of_class - np.diagonal(counts.n, axis1=-2, axis2=-1)) / np.maximum(others, 1)
     return (against * rate).sum((-2, -1)) / np.maximum(against.sum((-2, -1)), 1)
-
-
-def _difference(counts: Counts) -> Values:
-    return _follows(counts) - _elsewhere(counts)

@@ -54,9 +54,9 @@ def summary(table: Predictions) -> dict[str, float]:
 
 def measure(table: Predictions) -> dict[str, Measured]:
     """The same with intervals. Those of attributes that repeat one another are averaged too, which is cautious."""
-    numbers = {"accuracy": _measured(count_without_groups(table), {"accuracy": scores.overall})["accuracy"]}
+    numbers = {"accuracy": measured(count_without_groups(table), {"accuracy": scores.overall})["accuracy"]}
     for suffix, repeated in _groupings(table).items():
-        parts = [_measured(counts, METRICS) for counts in repeated]
+        parts = [measured(counts, METRICS) for counts in repeated]
         for name in METRICS:
             if known := [part[name] for part in parts if name in part]:
                 numbers[name + suffix] = mean(known)
@@ -84,7 +84,8 @@ def _groupings(table: Predictions) -> dict[str, list[Counts]]:
     return {f":{name}" if len(kinds) > 1 else "": repeated for name, repeated in kinds.items()}
 
 
-def _measured(counts: Counts, metrics: dict[str, Metric]) -> dict[str, Measured]:
+def measured(counts: Counts, metrics: dict[str, Metric]) -> dict[str, Measured]:
+    """Those of the metrics that these groups allow."""
     values = {name: float(metric(counts)) for name, metric in metrics.items()}
     known = {name: metric for name, metric in metrics.items() if np.isfinite(values[name])}
     found = {}

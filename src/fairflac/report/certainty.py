@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from fairflac.metrics import Measured
-from fairflac.metrics.comparison import Difference, compare
-from fairflac.report.comparisons import CLEAR
+from fairflac.metrics.comparison import CLEAR, Difference, compare
 from fairflac.report.groups import GroupTable
 from fairflac.report.models import Model
 from fairflac.report.results import Result

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 
-from fairflac.metrics.comparison import Difference
+from fairflac.metrics.comparison import CLEAR, Difference
 from fairflac.report.labels import labels
 from fairflac.report.tables import percent
 from fairflac.runs import Run
-
-CLEAR = 0.05
 
 
 def as_text(first: Run, second: Run, numbers: Mapping[str, Difference]) -> str:

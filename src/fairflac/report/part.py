@@ -8,7 +8,7 @@ from fairflac.report.cost import cost
 from fairflac.report.exhibits import Exhibits, exhibits
 from fairflac.report.gate import Check, checks
 from fairflac.report.groups import GroupTable, group_tables
-from fairflac.report.guessed import guessed_verdict
+from fairflac.report.guessed import guessed_verdict, harm_sentences
 from fairflac.report.models import Model, effective_size, models
 from fairflac.report.names import Names, known_attribute
 from fairflac.report.pictures import Picture, pictures
@@ -70,13 +70,14 @@ def part(runs: Sequence[Run]) -> Part:
     first = next(iter(tables.values()))
     shortcut = known_attribute(first)
     config = runs[0].config
+    said = None if shortcut else guessed_verdict(compared, beside)
+    said = said or verdict(compared, numbers, shortcut or "attribute", effective_size(first))
     return Part(
         data=data_in_words(config),
         dataset=config["dataset"],
         q=q if isinstance(q := config.get("data_options", {}).get("q"), float) else None,
         shortcut=shortcut,
-        verdict=(None if shortcut else guessed_verdict(compared, beside))
-        or verdict(compared, numbers, shortcut or "attribute", effective_size(first)),
+        verdict=said._replace(gain=[*said.gain, *harm_sentences(compared, beside)]),
         certainty=certainty(compared, results, groups),
         cost=cost(compared),
         methods={model.method: METHODS[model.method] for model in compared if model.method in METHODS},

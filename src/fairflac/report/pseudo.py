@@ -18,6 +18,7 @@ def pseudo_group_sentences(tables: Mapping[str, Predictions]) -> list[str]:
             if usual and other:
                 sentences.append(
                     f"{name} is right on {with_range(usual)} of the images for which its bias model named what it "
-                    f"usually names for their class, and on {with_range(other)} of the others, groups counting alike."
+                    f"usually named for training images of their class, and on {with_range(other)} of the others, "
+                    "groups counting alike."
                 )
     return sentences

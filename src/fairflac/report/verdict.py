@@ -5,11 +5,12 @@ from math import sqrt
 from typing import NamedTuple
 
 from fairflac.metrics import Measured
+from fairflac.metrics.evidence import Word, gap, strength, word
+from fairflac.metrics.groups import SMALL
 from fairflac.report.labels import labels
 from fairflac.report.models import Model
 from fairflac.report.ranges import with_range
 
-VISIBLE_GAP = 0.05  # between aligned and conflicting images; less says little about a shortcut
 VISIBLE_GAIN = 0.01  # of unbiased accuracy; less is no help worth the name, however many test images there are
 
 
@@ -29,9 +30,10 @@ class Scores(NamedTuple):
     worst_group: Measured
 
     @property
-    def gap(self) -> float:
-        """How much the model loses where the attribute does not go with the class."""
-        return self.aligned.value - self.conflicting.value
+    def lean(self) -> Word:
+        """By how much the model loses where the attribute does not go with the class."""
+        found = strength("attribute", gap(self.aligned, self.conflicting))
+        return word([found], blind=self.conflicting.n < SMALL)
 
 
 def verdict(
@@ -85,11 +87,13 @@ def _rates(model: Model, scores: Scores, shortcut: str) -> str:
 
 
 def _lean(scores: Scores, shortcut: str) -> str:
-    if scores.gap <= VISIBLE_GAP:
-        return f"there is no sign that it leans on the {shortcut}"
-    if scores.conflicting.value < scores.aligned.value / 2:
-        return f"it reads the {shortcut}"
-    return f"it leans on the {shortcut}"
+    if scores.lean == "leans on a shortcut":
+        reads = scores.conflicting.value < scores.aligned.value / 2
+        return f"it {'reads' if reads else 'leans on'} the {shortcut}"
+    return {
+        "signs of a shortcut": f"there are signs that it leans on the {shortcut}, a little",
+        "no evidence": f"there is no evidence that it leans on the {shortcut}",
+    }.get(scores.lean, f"these are too few to tell whether it leans on the {shortcut}")
 
 
 def _comparison(scores: Scores, base: Scores, base_name: str, shortcut: str, size: float) -> str:
@@ -112,9 +116,9 @@ def _comparison(scores: Scores, base: Scores, base_name: str, shortcut: str, siz
 def _remainder(scores: Scores, shortcut: str) -> str:
     """What a model that is better still gets wrong."""
     worst = f"in its worst group, one class with one {shortcut}, it is right on {with_range(scores.worst_group)}"
-    if scores.gap > VISIBLE_GAP:
+    if scores.lean in ("leans on a shortcut", "signs of a shortcut"):
         return f"It is not free of the {shortcut}: it is still better where that goes with the class, and {worst}."
-    return f"Whether the {shortcut} goes with the class makes little difference to it; {worst}."
+    return f"Whether the {shortcut} goes with the class makes no clear difference to it; {worst}."
 
 
 def _unknown(numbers: Mapping[str, Mapping[str, Measured]]) -> str:

@@ -1,6 +1,6 @@
 """A trained run → its score on the validation split. The test split is never loaded here."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from fairflac.build import load_split
 from fairflac.config import RunConfig
 from fairflac.data.base import BiasedDataset
 from fairflac.errors import UserError
-from fairflac.metrics.pseudo import NAME, with_pseudo_groups
+from fairflac.metrics.pseudo import NAME, with_guess, with_pseudo_groups
 from fairflac.runs import Run
 from fairflac.train import Place, train
 from fairflac.tune.rules import GUESSED, ORACLE, VALIDATION_RULES
@@ -28,7 +28,7 @@ class Judge:
         table = predict(run, self.data)
         if not self.rule.startswith(ORACLE):
             table = without_labels(table)
-        return VALIDATION_RULES[self.rule](replace(table, guess=self.guess))
+        return VALIDATION_RULES[self.rule](table if self.guess is None else with_guess(table, self.guess))
 
 
 def make_judge(rule: str, config: RunConfig, guesser: RunConfig, place: Place) -> Judge:
@@ -43,6 +43,6 @@ def make_judge(rule: str, config: RunConfig, guesser: RunConfig, place: Place) -
     run = train(guesser, place)
     assert run is not None  # one process
     table = without_labels(predict(run, data))
-    pseudo = with_pseudo_groups(replace(table, guess=table.prediction))
+    pseudo = with_pseudo_groups(with_guess(table, table.prediction))
     assert pseudo is not None
     return Judge(rule, data, table.prediction, int(np.sum(~pseudo.aligned[NAME])))

@@ -1,0 +1,152 @@
+"""Does a model lean on a shortcut? One rule for every command and page, which only put it into words.
+
+What counts is the lower end of an interval: more than chance explains. docs/audit.md has the models, with a planted
+shortcut and without one, that the bounds come from.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from math import inf
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from fairflac.metrics import scores
+from fairflac.metrics.counts import count
+from fairflac.metrics.differences import difference, share
+from fairflac.metrics.groups import SMALL
+from fairflac.metrics.intervals import Metric, share_interval
+from fairflac.metrics.lean import Lean, lean
+from fairflac.metrics.measure import Measured, measured
+from fairflac.predictions import Predictions
+
+Word = Literal["leans on a shortcut", "signs of a shortcut", "no evidence", "cannot tell"]
+Kind = Literal["attribute", "cue", "guess", "accuracy"]
+
+
+class Strength(IntEnum):
+    NONE = 0
+    SIGN = 1  # more than chance, and something else than a shortcut may explain it
+    LEAN = 2
+
+
+class Bounds(NamedTuple):
+    """The lower end of an interval lies above it."""
+
+    sign: float
+    lean: float
+
+
+BOUNDS: dict[Kind, Bounds] = {
+    # Accuracy where a labelled attribute goes with the class, minus where it does not.
+    "attribute": Bounds(0.0, 0.05),
+    # How much more often a cue is followed than anyway: faces without a shortcut reach 0.3 (hair, at the border).
+    "cue": Bounds(0.15, 0.4),
+    # How much more often the guess of a bias model is named than anyway: weak models without a shortcut reach 0.4.
+    "guess": Bounds(0.15, 0.6),
+    # Accuracy where that guess is right, minus where it is wrong. Hard images make such a gap too, however large.
+    "accuracy": Bounds(0.15, inf),
+}
+TELLING = 3  # classes: of two, an image that is merely hard is named as it is guessed too, however little that means
+FEWEST = 10  # images whose guess contradicts their class: fewer are luck, and fewer than SMALL show no absence
+
+
+def strength(kind: Kind, found: Measured | None) -> Strength:
+    bounds, low = BOUNDS[kind], -inf if found is None else found.low
+    return Strength.LEAN if low > bounds.lean else Strength.SIGN if low > bounds.sign else Strength.NONE
+
+
+def word(strengths: Iterable[Strength], *, blind: bool) -> Word:
+    """The strongest counts; `blind`: the images would not have shown it."""
+    most = max(strengths, default=Strength.NONE)
+    if most is Strength.LEAN:
+        return "leans on a shortcut"
+    if most is Strength.SIGN:
+        return "signs of a shortcut"
+    return "cannot tell" if blind else "no evidence"
+
+
+@dataclass(frozen=True)
+class Guessed:
+    """How a model does beside a bias model, whose guess stands in for an attribute that nobody has labelled."""
+
+    classes: int
+    right: Measured | None  # guesses, classes counting alike; of images like those it was trained on. None: not asked
+    agree: Measured | None  # accuracy of the model where the guess is right; None: there is no such image
+    disagree: Measured | None  # where it is wrong
+    lean: Lean | None
+
+    @property
+    def gap(self) -> Measured | None:
+        """How much less often the model is right where the guess is wrong."""
+        if self.agree is None or self.disagree is None:
+            return None
+        return difference(self.agree, self.disagree, n=self.disagree.n)
+
+    @property
+    def by_chance(self) -> bool:
+        """The bias model knows nothing of the classes."""
+        return self.right is not None and self.right.low <= 1 / self.classes
+
+    @property
+    def against(self) -> int:
+        """Images whose guess contradicts their class."""
+        return 0 if self.disagree is None else self.disagree.n
+
+    @property
+    def blind(self) -> bool:
+        """A shortcut would not have shown."""
+        return self.by_chance or self.against < SMALL
+
+    @property
+    def strength(self) -> Strength:
+        if self.by_chance or self.against < FEWEST:
+            return Strength.NONE
+        most = Strength.LEAN if self.classes >= TELLING else Strength.SIGN
+        named = strength("guess", None if self.lean is None else self.lean.difference)
+        return max(min(named, most), strength("accuracy", self.gap))
+
+
+def beside_guess(
+    table: Predictions,
+    speaks_for: np.ndarray | None = None,
+    *,
+    classes: int,
+    trial: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Guessed:
+    """From a table with guesses; `speaks_for`: as in `lean`.
+
+    `trial`: (M,) classes and suggested classes of images like those that the bias model was trained on and which it
+    has not seen. On images that were chosen so that no shortcut works it guesses by chance, and rightly so.
+    """
+    assert table.guess is not None
+    suggested = table.guess if speaks_for is None else speaks_for[table.guess]
+    agrees, right = suggested == table.y, table.prediction == table.y
+    agree, disagree = (share(right[rows]) if rows.any() else None for rows in (agrees, ~agrees))
+    return Guessed(classes, trial and _by_class(*trial), agree, disagree, lean(table, speaks_for))
+
+
+def attribute_gaps(table: Predictions) -> dict[str, Measured]:
+    """Per attribute: accuracy where it goes with the class, minus where it does not (n of these images), groups
+    counting alike. Left out where all images, or none, go with their class."""
+    kinds: dict[str, Metric] = {"aligned": scores.aligned, "conflicting": scores.conflicting}
+    found = {}
+    for name in table.bias:
+        numbers = measured(count(replace(table, repeats={}), name), kinds)
+        if len(numbers) == len(kinds):
+            found[name] = gap(numbers["aligned"], numbers["conflicting"])
+    return found
+
+
+def gap(aligned: Measured, conflicting: Measured) -> Measured:
+    """How much a model loses where the attribute does not go with the class."""
+    return difference(aligned, conflicting, n=conflicting.n)
+
+
+def _by_class(y: np.ndarray, guess: np.ndarray) -> Measured:
+    """Share of right guesses, classes counting alike."""
+    rates = [guess[y == label] == label for label in np.unique(y)]
+    sizes = np.array([len(rate) for rate in rates])
+    value = float(np.mean([rate.mean() for rate in rates]))
+    return Measured(value, *share_interval(value, round(scores.effective_size(sizes))), len(y))
