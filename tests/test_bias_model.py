@@ -13,6 +13,7 @@ from fairflac.build import load_config, load_method, load_split
 from fairflac.config import resolve
 from fairflac.data.tensors import Pixels
 from fairflac.evaluate import infer
+from fairflac.metrics.pseudo import count_guesses
 from fairflac.nets.simple_conv import SimpleConvNet
 from fairflac.runs import Run, find_runs
 from fairflac.train import Place, adopt, train
