@@ -148,3 +148,13 @@ def test_only_some_methods_have_a_biased_network() -> None:
 def test_bias_models_that_a_method_cannot_use(method: str, changes: dict[str, object], message: str) -> None:
     with pytest.raises(UserError, match=message):
         resolve("biased-digits", method, 0, changes)
+
+
+@pytest.mark.parametrize("method", ["vanilla", "di", "end", "lnl", "bc-bb", "fairkl"])
+def test_baselines_of_utkface_have_the_weight_decay_of_their_source(method: str) -> None:
+    assert resolve("utkface", method, 0).train.weight_decay == 1e-4
+
+
+@pytest.mark.parametrize("changes", [("softcon", {}), ("fairkl-lu", {}), ("flac-b", {"bias_model.kind": "vanilla"})])
+def test_a_vanilla_bias_model_of_utkface_is_the_vanilla_run(changes: tuple[str, dict[str, object]]) -> None:
+    assert resolve("utkface", changes[0], 0, changes[1]).stage_one() == resolve("utkface", "vanilla", 0)

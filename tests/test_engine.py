@@ -17,7 +17,7 @@ from fairflac.evaluate import predictions
 from fairflac.metrics import accuracy
 from fairflac.optimise import Optimisation
 from fairflac.predictions import Predictions
-from fairflac.types import Batch
+from fairflac.types import Batch, Minimise
 from toy import toy_config, toy_data, toy_method, toy_training
 
 
@@ -178,14 +178,13 @@ def test_a_run_resumed_inside_an_epoch_sees_the_same_images(
 ) -> None:
     def watched(folder: str, seen: list[torch.Tensor]) -> Training:
         training = toy_training("flac with supcon", tmp_path / folder, fabric, epochs=2, augment="photo")
-        batch_of = training.batch_of
+        step = training.method.step
 
-        def watch(index: torch.Tensor, epoch: int) -> Batch:
-            batch = batch_of(index, epoch)
+        def watch(batch: Batch, minimise: Minimise) -> dict[str, torch.Tensor]:
             seen.append(torch.cat(batch.views))
-            return batch
+            return step(batch, minimise)
 
-        monkeypatch.setattr(training, "batch_of", watch)
+        monkeypatch.setattr(training.method, "step", watch)
         return training
 
     whole: list[torch.Tensor] = []

@@ -3,9 +3,9 @@
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from lightning_fabric import Fabric
@@ -47,6 +47,14 @@ def make_fabric(precision: str = "auto", devices: int = 1, num_nodes: int = 1) -
     return fabric
 
 
+class BatchSource(Protocol):
+    """The training set, as batches."""
+
+    def __call__(self, index: Tensor, epoch: int) -> Batch: ...
+
+    def unaugmented(self) -> Iterable[Batch]: ...
+
+
 @dataclass
 class State:
     """Where training stands. Everything here goes into the checkpoint."""
@@ -65,7 +73,7 @@ class Training:
     def __init__(
         self,
         method: Method,
-        batch_of: Callable[[Tensor, int], Batch],  # of sample indices and the epoch
+        batch_of: BatchSource,
         samples: int,
         config: RunConfig,
         fabric: Fabric,
@@ -94,7 +102,7 @@ class Training:
                 bar.say(f"{label}: {words}")
             while state.epoch < epochs:
                 bar.note(f"epoch {state.epoch + 1}/{epochs}")
-                self.method.begin_epoch(state.epoch)
+                self.method.begin_epoch(state.epoch, self.batch_of.unaugmented())
                 for index in self._batches(state.epoch)[state.step :]:
                     self._step(index)
                     bar.advance()

@@ -1,6 +1,7 @@
 """From a config to a finished run: data, network, bias model, training, evaluation."""
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from fairflac.data.base import BiasedDataset
 from fairflac.data.tensors import inputs_of
 from fairflac.engine import State, Training, make_fabric
 from fairflac.errors import UserError
-from fairflac.evaluate import predictions
+from fairflac.evaluate import EVALUATION_BATCH, predictions
 from fairflac.gallery import Gallery
 from fairflac.hardware import choose_precision, describe
 from fairflac.methods.base import Method
@@ -169,7 +170,7 @@ class Batches:
         self, method: Method, data: BiasedDataset, config: RunConfig, fabric: Fabric, bias: BiasSource | None
     ) -> None:
         augment = make_augmentation(config.train.augment, data.task.image_size, config.seed or 0)
-        self.inputs = inputs_of(data, fabric.device, augment)
+        self.inputs, self.plain = inputs_of(data, fabric.device, augment), inputs_of(data, fabric.device)
         self.y = torch.from_numpy(data.y).to(fabric.device)
         joint = data.joint_bias() if method.uses_bias_labels else None
         if method.uses_bias_labels and joint is None:
@@ -179,7 +180,13 @@ class Batches:
         self.bias = bias
 
     def __call__(self, index: Tensor, epoch: int) -> Batch:
-        views = self.inputs(index, self.views, epoch)
+        return self._batch(index, self.inputs(index, self.views, epoch))
+
+    def unaugmented(self) -> Iterator[Batch]:
+        """Every sample once, in index order, as it is."""
+        return (self._batch(part, self.plain(part)) for part in torch.arange(len(self.y)).split(EVALUATION_BATCH))
+
+    def _batch(self, index: Tensor, views: tuple[Tensor, ...]) -> Batch:
         index = index.to(self.y.device, non_blocking=True)
         labels = None if self.labels is None else self.labels[index]
         output = None if self.bias is None else self.bias(index, views[0])

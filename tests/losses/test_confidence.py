@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairflac.losses.confidence import confidence_limits
+from fairflac.losses.confidence import confidence_limits, split_by_group
 
 
 def slow(confidence: list[float], group: list[int], labelled: list[int], tau: float) -> list[set[int]]:
@@ -35,3 +35,11 @@ def test_as_many_as_fit(rows: list[tuple[float, int]], labelled: list[int]) -> N
     expected = slow(torch.tensor(confidence).tolist(), group, labelled, 0.95)
     for g, taken in enumerate(expected):
         assert {i for i in range(len(rows)) if group[i] == g and confidence[i] >= limits[g]} == taken
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.sampled_from([0.5, 0.8]))
+@settings(deadline=None)
+def test_every_group_is_split_alike(group: list[int], share: float) -> None:
+    first = split_by_group(torch.tensor(group), share)
+    for g in set(group):
+        assert sum(bool(f) for f, other in zip(first, group, strict=True) if other == g) == int(share * group.count(g))

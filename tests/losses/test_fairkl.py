@@ -19,20 +19,22 @@ def cosines(z: Tensor) -> list[list[float]]:
 
 
 def by_hand(z: Tensor, y: list[int], bias: list[int], kld: float) -> float:
-    """Lists of similarities, and the standard library's moments of those lists: no mask, no diagonal."""
+    """The authors' code, one pair at a time.
+
+    A kind without pairs has a mean of 0. Deviations are those of as many numbers as there are pairs of all kinds, with
+    zeros for pairs of another kind.
+    """
     s, kinds = cosines(z), {(same, shared): [] for same in (True, False) for shared in (True, False)}
     for i in range(len(y)):
         for j in range(len(y)):
-            if i != j:
-                kinds[y[i] == y[j], bias[i] == bias[j]].append(s[i][j])
-    total = 0.0
+            kinds[y[i] == y[j], bias[i] == bias[j]].append(s[i][j])
+    mean = {kind: statistics.fmean(values or [0.0]) for kind, values in kinds.items()}
+    spread = {kind: statistics.stdev(values + [0.0] * (len(y) ** 2 - len(values))) for kind, values in kinds.items()}
+    total = mean[False, True] - mean[True, False]
     for same in (True, False):
-        aligned, conflicting = kinds[same, True], kinds[same, False]
-        if aligned and conflicting:
-            total += (statistics.fmean(aligned) - statistics.fmean(conflicting)) ** 2
-            total += kld * (statistics.pstdev(aligned) - statistics.pstdev(conflicting)) ** 2
-    total -= statistics.fmean(kinds[True, False] or [0.0])
-    return total + statistics.fmean(kinds[False, True] or [0.0])
+        total += (mean[same, True] - mean[same, False]) ** 2
+        total += kld * (spread[same, True] - spread[same, False]) ** 2
+    return total
 
 
 def same(labels: list[int]) -> Tensor:
@@ -45,7 +47,7 @@ labels = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, m
 
 @settings(deadline=None)
 @given(labels, st.integers(0, 100), st.sampled_from([0.0, 1.0, 7.0]))
-def test_moments_are_over_the_pairs_in_question(pairs: list[tuple[int, int]], seed: int, kld: float) -> None:
+def test_equals_the_authors_moments(pairs: list[tuple[int, int]], seed: int, kld: float) -> None:
     y, bias = ([pair[k] for pair in pairs] for k in (0, 1))
     z = torch.randn(len(y), 4, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).requires_grad_()
     loss = fairkl_loss(z, torch.tensor(y), same(bias), kld=kld)
@@ -54,13 +56,13 @@ def test_moments_are_over_the_pairs_in_question(pairs: list[tuple[int, int]], se
     assert slope.isfinite().all()
 
 
-def test_a_sample_and_itself_are_no_pair() -> None:
-    """Two aligned positives at a right angle: their mean similarity is 0, and would be 1/2 with the diagonal."""
-    z, y = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), torch.zeros(3)
-    # (0, 1) are aligned with similarity 0; (0, 2) and (1, 2) conflict with -1 and 0, a mean of -1/2.
-    assert float(fairkl_loss(z, y, same([0, 0, 1]), kld=0.0)) == pytest.approx(0.25 + 0.5)
-    # Their deviations are 0 and 1/2; over all nine pairs, with zeros outside, they would be other numbers.
-    assert float(fairkl_loss(z, y, same([0, 0, 1]), kld=1.0)) == pytest.approx(0.25 + 0.25 + 0.5, abs=1e-5)
+def test_a_kind_without_pairs_still_draws_the_other_to_zero() -> None:
+    """Two aligned samples of one class, at a similarity of 1/2: with themselves they have a mean of 3/4."""
+    z = torch.tensor([[1.0, 0.0], [0.5, 0.75**0.5]], dtype=torch.float64, requires_grad=True)
+    loss = fairkl_loss(z, torch.zeros(2), same([0, 0]), kld=0.0)
+    assert float(loss.detach()) == pytest.approx(0.75**2)
+    (slope,) = torch.autograd.grad(loss, z)
+    assert slope.any()
 
 
 def test_soft_shares_split_a_pair_between_both_kinds() -> None:
@@ -72,21 +74,21 @@ def test_soft_shares_split_a_pair_between_both_kinds() -> None:
     for positive in (True, False):
         moments = []
         for kind in (share.tolist(), (1 - share).tolist()):
-            pairs = [(kind[i][j], s[i][j]) for i in range(6) for j in range(6) if i != j and (y[i] == y[j]) == positive]
-            total = sum(w for w, _ in pairs)
-            mean = sum(w * v for w, v in pairs) / total
-            moments.append((mean, math.sqrt(sum(w * (v - mean) ** 2 for w, v in pairs) / total)))
+            pairs = [(kind[i][j], s[i][j]) for i in range(6) for j in range(6) if (y[i] == y[j]) == positive]
+            shared = [w * v for w, v in pairs]
+            others = [0.0] * (36 - len(pairs))
+            moments.append((sum(shared) / sum(w for w, _ in pairs), statistics.stdev(shared + others)))
         (mu_a, sd_a), (mu_c, sd_c) = moments
         expected += (mu_a - mu_c) ** 2 + 2 * (sd_a - sd_c) ** 2 + (-mu_c if positive else mu_a)
     assert float(fairkl_loss(z, torch.tensor(y), share, kld=2.0)) == pytest.approx(expected)
 
 
 def test_pairs_outside_the_mask_do_not_count() -> None:
-    """Six samples, of which the last two are in no pair, are four samples."""
+    """The means of six samples, of which the last two are in no pair, are those of four."""
     z, y, bias = torch.randn(6, 3), [0, 0, 1, 1, 0, 1], [0, 1, 0, 1, 1, 1]
     known = torch.arange(6) < 4
-    few = fairkl_loss(z, torch.tensor(y), same(bias), pairs=known[:, None] & known)
-    torch.testing.assert_close(few, fairkl_loss(z[:4], torch.tensor(y[:4]), same(bias[:4])))
+    few = fairkl_loss(z, torch.tensor(y), same(bias), kld=0, pairs=known[:, None] & known)
+    torch.testing.assert_close(few, fairkl_loss(z[:4], torch.tensor(y[:4]), same(bias[:4]), kld=0))
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])

@@ -19,6 +19,8 @@ def similarities(z: Tensor, kernel: Similarity, sigma: Width) -> list[list[float
     if sigma == "median":
         distances = sorted(math.dist(rows[i], rows[j]) for i in range(n) for j in range(n) if i != j)
         sigma = distances[(len(distances) - 1) // 2]
+    if sigma == "mean":
+        sigma = math.sqrt(sum(math.dist(a, b) ** 2 for a in rows for b in rows) / n**2)
     return [[math.exp(-(math.dist(a, b) ** 2) / (2 * sigma**2)) for b in rows] for a in rows]
 
 
@@ -34,7 +36,7 @@ def slow_hsic(x: Tensor, y: Tensor, kernel: Similarity, sigma: Width) -> float:
     n=st.integers(4, 7),
     seed=st.integers(0, 1000),
     kernel=st.sampled_from(["rbf", "linear"]),
-    sigma=st.sampled_from([1.0, 0.3, "median"]),
+    sigma=st.sampled_from([1.0, 0.3, "median", "mean"]),
 )
 def test_equals_the_definition(n: int, seed: int, kernel: Similarity, sigma: Width) -> None:
     generator = torch.Generator().manual_seed(seed)
@@ -62,7 +64,7 @@ def test_few_samples_say_nothing(n: int) -> None:
     assert value == 0 and x.grad is not None and (x.grad == 0).all()
 
 
-@pytest.mark.parametrize("sigma", [1.0, "median"])
+@pytest.mark.parametrize("sigma", [1.0, "median", "mean"])
 def test_equal_samples_have_finite_gradients(sigma: Width) -> None:
     x = torch.cat([torch.ones(6, 3), torch.randn(1, 3)]).requires_grad_()
     value = hsic(x, torch.randn(7, 2), sigma=sigma)

@@ -42,7 +42,7 @@ def test_step_moves_its_groups_and_nothing_else(name: str, fabric: Fabric, tmp_p
     before = {key: value.clone() for key, value in method.named_parameters()}
     logs = []
     for epoch in range(2):
-        method.begin_epoch(epoch)
+        method.begin_epoch(epoch, training.batch_of.unaugmented())
         logs += [
             method.step(training.batch_of(index, epoch), training.optimisation) for index in training._batches(epoch)
         ]

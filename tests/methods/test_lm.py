@@ -28,22 +28,24 @@ def softmax(values: list[float]) -> list[float]:
     return [e / sum(exponentials) for e in exponentials]
 
 
-def test_equals_the_equation(method: LearnedMixin, batch: Batch) -> None:
+@pytest.mark.parametrize("shown", ["log-probabilities", "raw logits"])
+def test_equals_the_equation(shown: str, method: LearnedMixin, batch: Batch) -> None:
+    """Raw logits of the bias model give the same numbers: what is added to all classes changes neither term."""
     loss = method.step(batch, lambda loss, *groups: None)["loss"]
     output, total = method.net(batch.x), 0.0
     w, c = method.mixing.weight[0].tolist(), method.mixing.bias.tolist()[0]
     for row, y in enumerate(batch.y.tolist()):
         f = output.features[row].tolist()
         beta = math.log(1 + math.exp(sum(a * b for a, b in zip(w, f, strict=True)) + c))
-        scaled = [beta * math.log(p) for p in softmax(batch.bias_logits[row].tolist())]
+        raw = batch.bias_logits[row].tolist()
+        scaled = [beta * v for v in (raw if shown == "raw logits" else map(math.log, softmax(raw)))]
         together = softmax([a + b for a, b in zip(output.logits[row].tolist(), scaled, strict=True)])
         entropy = -sum(p * math.log(p) for p in softmax(scaled))
         total += -math.log(together[y]) + 0.5 * entropy
     assert float(loss) == pytest.approx(total / 16, rel=1e-5)
 
 
-def test_raw_logits_would_not_do(method: LearnedMixin, batch: Batch) -> None:
-    """Only probabilities count: an offset of all logits of a sample, which says nothing, changes nothing."""
+def test_an_offset_of_all_logits_changes_nothing(method: LearnedMixin, batch: Batch) -> None:
     assert batch._bias_output is not None
     offset = torch.linspace(-50, 50, 16)[:, None]
     other = Output(batch.bias_logits + offset, batch.bias_features)

@@ -8,6 +8,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
+from fairflac.config import resolve
 from fairflac.errors import UserError
 from fairflac.losses.flac.inferred import conflicting_pairs
 from fairflac.methods.softcon import SoftCon
@@ -105,3 +106,10 @@ def test_drawing_needs_the_whole_training_set(fabric: Fabric) -> None:
 def test_overcomes_the_shortcut(pairs: str, fabric: Fabric, tmp_path: Path) -> None:
     """Its bias model knows the shade."""
     assert conflicting_accuracy("softcon", tmp_path, fabric, pairs=pairs) > 0.9
+
+
+def test_on_imagenet_images_are_not_drawn_by_weight() -> None:
+    """The authors' script has `ratio` 0 there, which is no sampler, and augments by colour too."""
+    config = resolve("imagenet9", "softcon", 0)
+    assert config.method_options["ratio"] == 1 and config.train.augment == "photo"
+    assert config.bias_model is not None and config.bias_model.train.augment == "crop-flip"

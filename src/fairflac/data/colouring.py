@@ -30,14 +30,15 @@ def assign_colours(
     """Give every digit a colour; conflicts are counted, not drawn. `q` is one for all classes or one for each.
 
     Per class of n digits, int(n * q) chosen at random get their own colour. The r that remain are cut into chunks
-    of ceil(r / n_confusing), one for each of so many other colours in random order, so the last ones may get none.
+    of ceil(r / n_confusing), one for each of the next n_confusing colours (9 is followed by 0) in random order, so the
+    last ones may get none.
     """
     colours = np.empty(len(y), dtype=np.int64)
     number = len(COLOURS)
     shares = np.broadcast_to(q, number)
     for digit in range(number):
         members = rng.permutation(np.flatnonzero(y == digit))
-        others = rng.permutation([c for c in range(number) if c != digit])[:n_confusing]
+        others = rng.permutation(sorted((digit + k) % number for k in range(1, n_confusing + 1)))
         aligned = int(len(members) * shares[digit])
         rest = members[aligned:]
         chunk = max(1, math.ceil(len(rest) / len(others)))

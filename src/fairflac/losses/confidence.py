@@ -1,7 +1,18 @@
-"""How sure a guess must be before it counts as a label: group by group, so that no group takes over."""
+"""Attributes guessed from the labels of a few: whose labels teach, and how sure a guess must be to count as one."""
 
 import torch
 from torch import Tensor
+
+
+def split_by_group(group: Tensor, share: float) -> Tensor:
+    """(M,) groups → (M,) who is in the first part: `share` of every group, rounded down, and the same every time."""
+    order = torch.randperm(len(group), generator=torch.Generator().manual_seed(0)).to(group.device)
+    order = order[group[order].argsort(stable=True)]  # by group, and within it at random
+    sizes = group.bincount()
+    first = (sizes.cumsum(0) - sizes)[group[order]]
+    place = torch.empty_like(group)
+    place[order] = torch.arange(len(group), device=group.device) - first
+    return place < (share * sizes.double()).floor()[group]
 
 
 def confidence_limits(confidence: Tensor, group: Tensor, labelled: Tensor, tau: float) -> Tensor:

@@ -7,10 +7,10 @@ from pydantic import Field
 from torch import Tensor
 
 Similarity = Literal["rbf", "linear"]
-Width = Annotated[float, Field(gt=0)] | Literal["median"]
+Width = Annotated[float, Field(gt=0)] | Literal["median", "mean"]
 
 FEWEST = 4  # samples that the estimator is defined for
-NARROWEST = 1e-6  # σ² of equal samples, whose median distance is 0
+NARROWEST = 1e-6  # σ² of equal samples, whose median and mean distances are 0
 
 
 def hsic(x: Tensor, y: Tensor, *, kernel: Similarity = "rbf", sigma: Width = 1.0) -> Tensor:
@@ -21,7 +21,8 @@ def hsic(x: Tensor, y: Tensor, *, kernel: Similarity = "rbf", sigma: Width = 1.0
         HSIC_1 = [tr(KL) + 1ᵀK1 · 1ᵀL1 / ((N-1)(N-2)) - 2/(N-2) · 1ᵀKL1] / (N(N-3)).
 
     It is 0 in expectation for independent x and y, so a single value can be negative. `sigma` is the width of the RBF
-    kernel exp(-d² / 2σ²), or "median": that of the distances between these samples, for each representation its own.
+    kernel exp(-d² / 2σ²), or "median": that of the distances between these samples, for each representation its own, or
+    "mean": σ² is the mean of the squared distances, of a sample to itself included.
     Fewer than 4 samples say nothing: the value is 0, and so is its gradient. Under autocast it is computed in fp32.
     """
     n = len(x)
@@ -44,5 +45,12 @@ def _hollow_kernel(z: Tensor, kernel: Similarity, sigma: Width) -> Tensor:
         return products.masked_fill(itself, 0)
     lengths = products.diagonal()
     distances = (lengths[:, None] + lengths[None, :] - 2 * products).clamp_min(0)  # squared
-    square = distances.detach()[~itself].median().clamp_min(NARROWEST) if sigma == "median" else sigma**2
-    return (distances / (-2 * square)).exp().masked_fill(itself, 0)
+    return (distances / (-2 * _square(distances.detach(), sigma))).exp().masked_fill(itself, 0)
+
+
+def _square(distances: Tensor, sigma: Width) -> Tensor | float:
+    """(N, N) squared distances → σ²."""
+    if sigma == "median":
+        apart = ~torch.eye(len(distances), dtype=torch.bool, device=distances.device)
+        return distances[apart].median().clamp_min(NARROWEST)
+    return distances.mean().clamp_min(NARROWEST) if sigma == "mean" else sigma**2

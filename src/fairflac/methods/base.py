@@ -46,8 +46,11 @@ class Method(nn.Module, ABC):
     def prepare(self, training_set: Batch) -> None:
         """Look at the whole training set, in index order and without images, once before training or going on."""
 
-    def begin_epoch(self, epoch: int) -> None:
-        """Hear which epoch is about to start, or to go on; the first is 0."""
+    def begin_epoch(self, epoch: int, training_set: Iterable[Batch]) -> None:
+        """Hear which epoch is about to start, or to go on; the first is 0.
+
+        `training_set` is read when it is asked for: every image once, in index order, not augmented.
+        """
 
     def sample_weights(self) -> Tensor | None:
         """(N,) how often each sample is drawn in comparison to others; None: every sample once an epoch."""
@@ -83,3 +86,12 @@ class Frozen(nn.Module):
     @torch.no_grad()
     def forward(self, x: Tensor) -> Output:
         return self.network(x)
+
+
+@torch.no_grad()
+def ask(network: Network, x: Tensor) -> Output:
+    """What a network that is being trained says in eval mode, without gradients."""
+    training = network.training
+    output = network.eval()(x)
+    network.train(training)
+    return output

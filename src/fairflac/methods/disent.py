@@ -23,8 +23,8 @@ class Disentangling(Method, ABC):
             + lam_swap · (W · CE(C_i[z_i; z~_b], y) + lam_swap_biased · easy(C_b[z_i; z~_b], y~))
 
     z~_b and y~ are of another sample, W is the relative difficulty of LfF before the swap, and the second line holds
-    after `warm_up` steps. A linear head on two features side by side is the sum of a head on each: the network's own
-    last layer and one across. The two final classes below differ in what `easy` is.
+    after `warm_up` + 1 steps. A linear head on two features side by side is the sum of a head on each: the network's
+    own last layer and one across. The two final classes below differ in what `easy` is.
     """
 
     needs_biased_net: ClassVar[bool] = True
@@ -70,7 +70,7 @@ class Disentangling(Method, ABC):
         weights = self.difficulty(batch.index, F.cross_entropy(biased_logits, batch.y, reduction="none"), ce)
         apart = (weights * ce).mean() + self.lam_dis * self._easy(biased_logits, batch.y, kept)
         swap = torch.zeros_like(apart)
-        if self.steps >= self.warm_up:
+        if self.steps > self.warm_up:  # as in the public code, whose first step is number 0
             swap = self._swap_loss(own, biased, batch.y, kept, weights)
         loss = apart + self.lam_swap * swap
         minimise(loss)

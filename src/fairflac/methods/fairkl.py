@@ -32,7 +32,7 @@ class SimilarityMatching(Method, ABC):
         task: Literal["ce", "supcon"] = "supcon",  # the better one in the paper
         alpha: Annotated[float, Field(ge=0)] = 1.0,  # ours
         lam: Annotated[float, Field(ge=0)] = 10.0,  # ours
-        kld: Annotated[float, Field(ge=0)] = 0.0,  # the authors' code; 1 matches standard deviations as well
+        kld: Annotated[float, Field(ge=0)] = 1.0,  # both scripts of the authors
         epsilon: Annotated[float, Field(ge=0)] = 0.0,  # the authors' configuration of Biased-MNIST
         tau: Annotated[float, Field(gt=0)] = 0.1,  # the authors' code
     ) -> None:
@@ -80,15 +80,14 @@ class SimilarityMatching(Method, ABC):
 class FairKL(SimilarityMatching):
     """FairKL: samples of one class are as near, and of two classes as far, with one attribute value as with two.
 
-    L = alpha * L_task + lam * R, where R matches the mean similarity (and with `kld` its standard deviation) of pairs
+    L = alpha * L_task + lam * R, where R matches the mean similarity, and its deviation with the weight `kld`, of pairs
     that share the attribute and of pairs that do not, see `fairkl_loss`.
 
     Paper: Barbano et al., Unbiased Supervised Contrastive Learning, ICLR 2023, epsilon-SupInfoNCE and FairKL.
-    Deviations: R as in the authors' code (squared differences of moments, and two linear terms), where the text has the
-    divergence of two normal distributions. Means and deviations are over the pairs in question only, without a sample
-    and itself, and alpha is applied once; their code takes deviations over all pairs, counts the diagonal, and applies
-    alpha twice. The contrastive loss has no factor tau / 0.07 in front. The classifier has the optimiser of the run,
-    where theirs has no weight decay. alpha and lam are not published, so ours.
+    Deviations: R is that of the authors' code, where the text has the divergence of two normal distributions. alpha is
+    applied once; their code applies it twice. The contrastive loss has no factor tau / 0.07 in front. Adam trains all;
+    theirs trains the encoder by SGD with momentum 0.9, and the classifier by Adam without weight decay. alpha and lam
+    are not published, so ours.
     """
 
     name: ClassVar[str] = "fairkl"
@@ -123,7 +122,7 @@ class FairKLLU(SimilarityMatching):
         task: Literal["ce", "supcon"] = "supcon",  # as FairKL, and all that follows
         alpha: Annotated[float, Field(ge=0)] = 1.0,
         lam: Annotated[float, Field(ge=0)] = 10.0,
-        kld: Annotated[float, Field(ge=0)] = 0.0,
+        kld: Annotated[float, Field(ge=0)] = 1.0,
         epsilon: Annotated[float, Field(ge=0)] = 0.0,
         tau: Annotated[float, Field(gt=0)] = 0.1,
         pairs: Literal["all", "conflicting"] = "all",

@@ -14,22 +14,24 @@ from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
 WIDTH = 32  # of the texture representation [released code]
+ROUNDING = 1e-4  # of a level: a grey that should be whole must not fall short of it
 
 
 @final
 class HEX(Method):
     """Superficial statistics projected out: a texture branch predicts as well, and only the rest is trained.
 
-    With h the features of the network, g those of the texture branch (`CoOccurrence`) and one linear classifier f on
-    both, F_A = f([h; g]), F_P = f([h; 0]), F_G = f([0; g]):
+    With h the features of the network, g those of the texture branch (`CoOccurrence`, a layer with ReLU, and each
+    feature brought to length 1 over the batch) and one linear classifier f on both, F_A = f([h; g]), F_P = f([h; 0]),
+    F_G = f([0; g]):
 
         F_L = (I - F_G (F_Gᵀ F_G)⁻¹ F_Gᵀ) F_A over the batch,    L = CE(F_L, y),    prediction F_P.
 
     Paper: Wang et al., Learning Robust Representations by Projecting Superficial Statistics Out, ICLR 2019, Section 3.
     Deviations: a ridge keeps the inverse finite. Both parts of f have a bias, so that f([h; 0]) is the network as it
-    is. Grey levels are co-occurrences of right neighbours, 16 levels (128 in the released code), mapped by a layer with
-    ReLU. No normalisation over the batch, by which a prediction would depend on other test images. From scratch, where
-    the authors fine-tune.
+    is. h is not brought to length 1 over the batch, by which a prediction would depend on other test images. Neighbours
+    are those to the left and levels 16, as in the authors' experiments on digits (128 for their AlexNet). From scratch,
+    where they fine-tune.
     """
 
     name: ClassVar[str] = "hex"
@@ -44,14 +46,16 @@ class HEX(Method):
     ) -> None:
         super().__init__(net, spec)
         self.ridge = ridge
-        self.texture = nn.Sequential(CoOccurrence(spec, levels), nn.Linear(levels**2, WIDTH), nn.ReLU())
+        mapped = nn.Linear(levels**2, WIDTH)
+        nn.init.zeros_(mapped.bias)  # [released code]; else features that are all offset would be blown up
+        self.texture = nn.Sequential(CoOccurrence(spec, levels), mapped, nn.ReLU())
         self.texture_head = nn.Linear(WIDTH, spec.num_classes)
 
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
-        by_texture = self.texture_head(self.texture(batch.x))  # F_G
-        everything = self.net(batch.x).logits + by_texture  # F_A
-        # The projection is over the batch of all processes.
-        y, everything, by_texture = gather(batch.y), gather(everything), gather(by_texture)
+        # Lengths and the projection are over the batch of all processes.
+        y, logits, texture = gather(batch.y), gather(self.net(batch.x).logits), gather(self.texture(batch.x))
+        by_texture = self.texture_head(F.normalize(texture, dim=0))  # F_G
+        everything = logits + by_texture  # F_A
         rest = project_out(everything, by_texture, self.ridge)
         loss = F.cross_entropy(rest, y)
         minimise(loss)
@@ -64,10 +68,11 @@ class HEX(Method):
 
 
 class CoOccurrence(nn.Module):
-    """A grey-level co-occurrence matrix with thresholds that are learnt.
+    """A neural grey-level co-occurrence matrix, with thresholds that are learnt.
 
-    Entry (j, k) is the mean over neighbours (u, v) of step(u - a_j) step(v - b_k), where step rises from 0 to 1 within
-    a level: cumulative counts, of which every threshold has a gradient.
+    An image is grey, scaled so that its brightest pixel has the highest level, and rounded down to whole levels u. With
+    d = left neighbour - u (-u at the left edge), entry (j, k) is the sum over pixels of step(d - a_j) step(u - b_k),
+    where step rises from 0 to 1 within a level: counts that are cumulative, and have a gradient in every threshold.
     """
 
     weights: Tensor  # from normalised channels to grey in [0, 1]
@@ -76,17 +81,18 @@ class CoOccurrence(nn.Module):
     def __init__(self, spec: TaskSpec, levels: int) -> None:
         super().__init__()
         self.levels = levels
-        self.left = nn.Parameter(torch.arange(levels, dtype=torch.float32))
-        self.right = nn.Parameter(torch.arange(levels, dtype=torch.float32))
+        self.of_difference = nn.Parameter(levels * torch.rand(levels))  # a
+        self.of_pixel = nn.Parameter(levels * torch.rand(levels))  # b
         weights = torch.tensor(LUMA)
         self.register_buffer("weights", weights * torch.tensor(spec.std), persistent=False)
         self.register_buffer("offset", (weights * torch.tensor(spec.mean)).sum(), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, 3, H, W) normalised images → (B, levels²)."""
-        grey = torch.einsum("bchw,c->bhw", x.float(), self.weights) + self.offset  # in [0, 1]
-        level = self.levels * grey
-        u, v = level[:, :, :-1].flatten(1), level[:, :, 1:].flatten(1)  # (B, P)
-        above = (u[:, None] - self.left[:, None]).clamp(0, 1)  # (B, levels, P)
-        beside = (v[:, None] - self.right[:, None]).clamp(0, 1)
-        return (above @ beside.mT / u.shape[1]).flatten(1)
+        grey = (torch.einsum("bchw,c->bhw", x.float(), self.weights) + self.offset).clamp_min(0)  # to 1
+        brightest = grey.amax((1, 2), keepdim=True).clamp_min(1e-6)
+        pixel = ((self.levels - 1) * (grey / brightest) + ROUNDING).floor()
+        left = F.pad(pixel, (1, 0))[:, :, :-1]
+        above = ((left - pixel).flatten(1)[:, None] - self.of_difference[:, None]).clamp(0, 1)  # (B, levels, P)
+        beside = (pixel.flatten(1)[:, None] - self.of_pixel[:, None]).clamp(0, 1)
+        return (above @ beside.mT).flatten(1)

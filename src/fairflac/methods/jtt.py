@@ -14,15 +14,15 @@ from fairflac.types import Batch, BiasModelMissing, Minimise, Network, TaskSpec
 
 @final
 class JTT(Method):
-    """Just train twice: what a short first training got wrong is drawn `lambda_up` times as often in the second.
+    """Just train twice: what a short first training got wrong is drawn 1 + `lambda_up` times as often in the second.
 
     L = CE in both. The first (the bias model) is a vanilla training that is stopped early, before it learns more than
     the shortcut: `bias_model.epochs`.
 
     Paper: Liu et al., Just Train Twice: Improving Group Robustness without Training Group Information, ICML 2021,
     Algorithm 1.
-    Deviations: samples are drawn with these odds, and an epoch stays as long as the training set; the paper repeats the
-    error set `lambda_up` times, which makes it longer. The paper uses SGD.
+    Deviations: samples are drawn with these odds, and an epoch stays as long as the training set; the
+    authors add the error set `lambda_up` times to the training set, which makes it longer. The paper uses SGD.
     """
 
     name: ClassVar[str] = "jtt"
@@ -52,7 +52,7 @@ class JTT(Method):
                 "stage 1 classifies every training image right, so 'jtt' would be vanilla: "
                 "stop it earlier (--set bias_model.epochs=…)"
             )
-        self.weights = torch.where(wrong, self.lambda_up, 1.0)
+        self.weights = torch.where(wrong, 1 + self.lambda_up, 1.0)
 
     def sample_weights(self) -> Tensor | None:
         return self.weights

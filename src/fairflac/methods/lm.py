@@ -23,8 +23,9 @@ class LearnedMixin(Method):
 
     Paper: Clark et al., Don't Take the Easy Way Out: Ensemble Based Methods for Avoiding Known Dataset Biases, EMNLP
     2019, learned-mixin with the entropy penalty.
-    Deviations: beta has an offset c, as in ReBias' comparison for images, where w and c were never trained and the bias
-    model's raw logits stood in place of its log-probabilities; here w and c are trained and log-probabilities are used.
+    Deviations: none in the loss. In ReBias' comparison for images, whose numbers FLAC's paper shows, w and c are never
+    trained; here they are, as in Clark et al. (Its raw logits in place of log p change nothing: neither term sees a
+    number that is added to all classes.)
     """
 
     name: ClassVar[str] = "lm"

@@ -1,6 +1,7 @@
 """SSA: guess the attribute of most images from the labels of a few, then train for the worst group."""
 
 import copy
+from collections.abc import Iterable
 from typing import Annotated, ClassVar, cast, final
 
 import torch
@@ -8,11 +9,12 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from fairflac.losses.confidence import confidence_limits
+from fairflac.errors import UserError
+from fairflac.losses.confidence import confidence_limits, split_by_group
 from fairflac.losses.gather import gather
 from fairflac.losses.groupdro import GroupWeights
 from fairflac.losses.sample_table import SampleTable
-from fairflac.methods.base import Method
+from fairflac.methods.base import Method, ask
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
 
@@ -21,16 +23,17 @@ class SSA(Method):
     """Spread spurious attribute: GroupDRO on guessed attributes, learnt from a few labels.
 
     In the first `estimation_epochs` the unlabelled images are cut into folds, and for each fold a predictor of the
-    attribute learns from all others: L = CE(a) on labelled images + CE(â) on unlabelled ones whose guess â has a
-    confidence of at least τ_g, g = (y, â). For the smallest labelled group τ_g is `tau`; for the others it is so high
-    that they do not outnumber that one. From then on an image's attribute is its label, or the guess of the predictor
-    that never learnt from it, and GroupDRO trains the classifier on these groups.
+    attribute learns from all others: L = CE(a) on labelled images, half of a batch, + CE(â) on unlabelled ones whose
+    guess â has a confidence of at least τ_g, g = (y, â). For the smallest labelled group τ_g is `tau`; for the others
+    it is so high that they do not outnumber that one. From then on an image's attribute is its label, or the guess of
+    the predictor that never learnt from it, and GroupDRO trains the classifier on these groups.
 
     Paper: Nam et al., Spread Spurious Attribute: Improving Worst-group Accuracy with Spurious Attribute Estimation,
     ICLR 2022, Section 3.
     Deviations: labelled images are a random share of the training set (the paper takes the validation set). Half of
-    them train the predictors and the other half measures them, in the logs; no snapshot is selected. Thresholds are
-    updated in every step, from the last guess on each image. Both stages share epochs, schedule and Adam (SGD in the
+    each group of them train the predictors and the other half measures them, in the logs; no snapshot is selected.
+    Labelled and unlabelled images share a batch. Thresholds are updated in every step, from the last guess on each
+    image. Both stages share epochs, schedule and Adam (SGD in the
     paper).
     """
 
@@ -74,31 +77,43 @@ class SSA(Method):
         order = torch.randperm(len(self.y), generator=torch.Generator().manual_seed(0)).to(self.y.device)
         self.fold = order % len(self.predictors)
         self.labelled = self.bias >= 0
-        self.teaches = self.labelled & (order // len(self.predictors) % 2 == 0)
+        if not self.labelled.any():
+            raise UserError("'ssa' needs a labelled image: raise label_share")
+        self.teaches = self.labelled.clone()
+        self.teaches[self.labelled] = ~split_by_group(self._group(self.y, self.bias)[self.labelled], 0.5)
         for table in (*self.guesses, *self.confidences):
             cast(SampleTable, table).resize(len(self.y))
 
-    def begin_epoch(self, epoch: int) -> None:
+    def begin_epoch(self, epoch: int, training_set: Iterable[Batch]) -> None:
         if epoch < self.estimation_epochs:
             return
+        if not self.started:
+            self._guess(training_set)
         self.group = self._group(self.y, self.attributes())
         if not self.started:
             self.groups.start(self.group.bincount(minlength=len(self.groups.q)))
             self.started = torch.ones_like(self.started)
 
-    def sample_weights(self) -> Tensor | None:
-        return None if self.group is None else 1 / self.group.bincount()[self.group]
+    def sample_weights(self) -> Tensor:
+        part = self.teaches.long() if self.group is None else self.group
+        return 1 / part.bincount()[part]
 
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
         return self._estimate(batch, minimise) if self.group is None else self._train(batch, minimise)
 
     def attributes(self) -> Tensor:
-        """(N,) labels, guesses where there is none, and for images never visited the usual attribute of their class."""
+        """(N,) labels, and guesses where there is none."""
         guesses = torch.stack([cast(SampleTable, table).values for table in self.guesses])
         guess = guesses[self.fold, torch.arange(len(self.fold), device=self.fold.device)]
-        counts = self._group(self.y, self.bias)[self.labelled].bincount(minlength=len(self.groups.q))
-        usual = counts.view(self.spec.num_classes, -1).argmax(1)[self.y]
-        return torch.where(self.labelled, self.bias, torch.where(guess.isnan(), usual, guess.nan_to_num()).long())
+        return torch.where(self.labelled, self.bias, guess.long())
+
+    def _guess(self, training_set: Iterable[Batch]) -> None:
+        """Ask every predictor about every image."""
+        for batch in training_set:
+            for predictor, guesses, confidences in zip(self.predictors, self.guesses, self.confidences, strict=True):
+                confidence, guess = ask(cast(Network, predictor), batch.x).logits.float().softmax(1).max(1)
+                cast(SampleTable, guesses).values[batch.index] = guess.float()
+                cast(SampleTable, confidences).values[batch.index] = confidence
 
     def _estimate(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
         """Every predictor learns from the labels, and from its own guesses outside its fold."""
