@@ -11,6 +11,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
+from fairflac.arrays import read_array
 from fairflac.bias_quality import Quality, measure
 from fairflac.build import load_config, load_method
 from fairflac.config import RunConfig
@@ -50,7 +51,7 @@ def bias_source(config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run
     fabric.barrier()
     table = None
     if cached:
-        table = _read_output(run)
+        table = _read_output(run, len(data))
         assert table is not None
         table = Output(*(part.to(fabric.device) for part in table))
     stored = _stored(run)
@@ -65,7 +66,7 @@ def _store(
     checksum = _checksum(model, data)
     stored = _stored(run)
     measured = stored.get("checksum") == checksum and "guess_counts" in stored and run.pairs_per_batch.exists()
-    if measured and (not cached or _read_output(run) is not None):
+    if measured and (not cached or _read_output(run, len(data)) is not None):
         return
     output = Output(*infer(model, data, fabric, torch.arange(len(data))))
     bias_config = load_config(bias_run)
@@ -109,9 +110,11 @@ def _stored(run: Run) -> dict[str, Any]:
     return content
 
 
-def _read_output(run: Run) -> Output | None:
-    """None when it is not there or damaged, which costs nothing but computing it again."""
+def _read_output(run: Run, rows: int) -> Output | None:
+    """None when it is not there, damaged or of other rows, which costs nothing but computing it again."""
     try:
-        return Output(*(torch.from_numpy(np.load(path)) for path in (run.bias_logits, run.bias_features)))
-    except (OSError, ValueError, EOFError):
+        logits, features = (read_array(path) for path in (run.bias_logits, run.bias_features))
+    except ValueError:
         return None
+    whole = len(logits) == len(features) == rows
+    return Output(torch.from_numpy(logits), torch.from_numpy(features)) if whole else None

@@ -10,6 +10,8 @@ from fairflac import checkpoint
 from fairflac.config import RunConfig
 from fairflac.data import DATASETS
 from fairflac.data.base import BiasedDataset, Split
+from fairflac.data.folder import Folder
+from fairflac.data.table import Table
 from fairflac.errors import UserError, unknown
 from fairflac.methods import METHODS
 from fairflac.methods.base import Method
@@ -29,6 +31,15 @@ def load_split(config: RunConfig, root: Path, split: Split) -> BiasedDataset | N
     if found not in ((), said):  # vectors have no size
         raise UserError(f"{config.dataset} keeps images of {found}, and its framing says {said}: correct one of them")
     return loaded.with_target(config.target)
+
+
+def images_of(config: RunConfig) -> str | None:
+    """Which files a run on a user's own images would see, without opening them; None: a published set."""
+    dataset: Any = DATASETS[config.dataset]
+    if dataset not in (Folder, Table):
+        return None
+    identity: str = dataset(config.seed, **config.data_options).listing().identity
+    return identity
 
 
 def load_other(

@@ -61,4 +61,5 @@ def predictions(method: Method, dataset: BiasedDataset, fabric: Fabric) -> Predi
         aligned={name: dataset.bias[name] == np.array(attributes[name].aligned)[dataset.y] for name in dataset.bias},
         min_cell={name: attributes[name].min_cell for name in dataset.bias},
         repeats={name: repeats for name in dataset.bias if (repeats := attributes[name].repeats)},
+        images=dataset.identity,
     )

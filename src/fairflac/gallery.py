@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zipfile import BadZipFile
 
 import numpy as np
 from PIL import Image
 
-from fairflac.errors import UserError
+from fairflac.arrays import read_columns
 from fairflac.files import replacing
 
 if TYPE_CHECKING:  # a report reads a gallery and needs no torch
@@ -41,11 +40,7 @@ class Gallery:
 
     @classmethod
     def load(cls, path: Path) -> "Gallery":
-        try:
-            with path.open("rb") as stream, np.load(stream) as stored:
-                return cls(**{name: stored[name] for name in ("index", "images", "names")})
-        except (ValueError, OSError, EOFError, KeyError, BadZipFile) as error:
-            raise UserError(f"'{path}' is damaged: delete it, or train again for a new one") from error
+        return cls(*read_columns(path, ("index", "images", "names"), "delete it, or train again for a new one"))
 
 
 def _from_every_group(data: "BiasedDataset") -> np.ndarray:

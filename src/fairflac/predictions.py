@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
+from fairflac.arrays import read_all
 from fairflac.errors import UserError
 from fairflac.files import replacing
 
@@ -33,9 +33,20 @@ class Predictions:
     # (C, K) training images, or others like them, by class and by what the bias model named: what it usually names for
     # a class. Test images may be of another kind, and then it is wrong on most of them.
     guess_counts: np.ndarray | None = None
+    images: str = ""  # see `BiasedDataset.identity`; empty in runs of an earlier version
 
     def __len__(self) -> int:
         return len(self.index)
+
+    def same_images(self, other: "Predictions") -> bool:
+        """Rows can be compared one by one. Classes in the same order are not enough: another seed has other images."""
+        shared = self.bias.keys() & other.bias.keys()
+        return (
+            np.array_equal(self.index, other.index)
+            and np.array_equal(self.y, other.y)
+            and all(np.array_equal(self.bias[name], other.bias[name]) for name in shared)
+            and (self.images == other.images or not (self.images and other.images))
+        )
 
     def take(self, rows: np.ndarray) -> "Predictions":
         """The table of some rows, numbers or a mask."""
@@ -51,20 +62,28 @@ class Predictions:
         attributes = {f"{kind}.{name}": v for kind in BY_ATTRIBUTE for name, v in getattr(self, kind).items()}
         columns |= {name: v for name in ("guess", "guess_counts") if (v := getattr(self, name)) is not None}
         with replacing(path) as stream:
-            np.savez(stream, **columns, **attributes)
+            np.savez(stream, **columns, **attributes, images=np.array(self.images))
 
     @classmethod
     def load(cls, path: Path) -> "Predictions":
+        if not path.exists():
+            raise UserError(f"there is no '{path}': has this run finished?")
         try:
-            with path.open("rb") as stream, np.load(stream) as stored:
-                columns = {name: stored[name] for name in stored.files}
-        except FileNotFoundError:
-            raise UserError(f"there is no '{path}': has this run finished?") from None
-        except (ValueError, OSError, EOFError, KeyError, BadZipFile) as error:
+            return cls._of(read_all(path))
+        except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"'{path}' is damaged: delete 'done' beside it and train again") from error
+
+    @classmethod
+    def _of(cls, stored: dict[str, np.ndarray]) -> "Predictions":
+        """From what `save` wrote; an error if that does not go together."""
         nested: dict[str, Any] = {kind: {} for kind in BY_ATTRIBUTE}
+        columns: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in stored.items()}
         for name in [name for name in columns if "." in name]:
             kind, _, attribute = name.partition(".")
-            value = columns.pop(name)
-            nested[kind][attribute] = value if value.ndim else value.item()
-        return cls(**nested, **columns)
+            nested[kind][attribute] = columns.pop(name)
+        table = cls(**nested, **columns)
+        by_row = [getattr(table, name) for name in COLUMNS] + [v for kind in BY_ROW for v in nested[kind].values()]
+        by_row += [] if table.guess is None else [table.guess]
+        if any(len(column) != len(table) for column in by_row):
+            raise ValueError("its columns do not go together")
+        return table

@@ -1,7 +1,7 @@
 """Run directories: the only thing between training and reporting.
 
 runs/<dataset>/<method>/<run id>-s<seed>/
-    config.toml env.json metrics.jsonl samples.npz last.pt best.pt
+    config.toml env.json images.txt metrics.jsonl samples.npz last.pt best.pt
     bias_logits.npy bias_features.npy pairs_per_batch.npy predictions.npz gallery.npz result.json done report.html
 """
 
@@ -69,6 +69,11 @@ class Run:
     @property
     def gallery(self) -> Path:
         return self.path / "gallery.npz"
+
+    @property
+    def images(self) -> Path:
+        """Says which of a user's own images it was begun with."""
+        return self.path / "images.txt"
 
     @property
     def report(self) -> Path:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fairflac import checkpoint
 from fairflac.bias_model import BiasSource, bias_source
-from fairflac.build import build_method, load_method, load_split
+from fairflac.build import build_method, images_of, load_method, load_split
 from fairflac.collapse import collapse_advice
 from fairflac.config import RunConfig
 from fairflac.data.augment import make_augmentation
@@ -21,6 +21,7 @@ from fairflac.data.tensors import inputs_of
 from fairflac.engine import State, Training, make_fabric
 from fairflac.errors import UserError
 from fairflac.evaluate import EVALUATION_BATCH, predictions
+from fairflac.files import write_text
 from fairflac.gallery import Gallery
 from fairflac.hardware import choose_precision, describe
 from fairflac.methods.base import Method
@@ -55,6 +56,7 @@ def train(config: RunConfig, place: Place, *, resume: bool = True, devices: int 
     """Train what is not trained yet, stage 1 included; the finished run, or None on all processes but the first."""
     run = place.run(config)
     if run.done and resume:
+        _check_images(config, run)
         return run
     fabric = make_fabric(config.train.precision, devices, num_nodes)
     _complete(config, place, fabric, resume)
@@ -64,6 +66,8 @@ def train(config: RunConfig, place: Place, *, resume: bool = True, devices: int 
 def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = True) -> Run:
     """One run and the run it depends on, on processes that already work together."""
     run = place.run(config)
+    if resume:
+        _check_images(config, run)
     if run.done and resume:
         return run
     if config.train.batch_size % fabric.world_size:
@@ -82,8 +86,19 @@ def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = Tr
         if not resume:
             run.forget()
         run.begin(config.to_toml(), {**describe(), "precision": precision, "processes": fabric.world_size})
+        write_text(run.images, images_of(config) or "")
         _train(config, place, fabric, run, bias_run)
     return run
+
+
+def _check_images(config: RunConfig, run: Run) -> None:
+    """What a run has kept goes by position in one list of images, and tells nothing about another."""
+    known = run.images.read_text() if run.images.exists() else ""  # a run of an earlier version does not say
+    if known and known != images_of(config):
+        raise UserError(
+            f"'{config.data_options['path']}' has other images, labels or splits than '{run.path}' was begun with: "
+            "train with --restart, or delete that folder"
+        )
 
 
 def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: Run | None) -> None:

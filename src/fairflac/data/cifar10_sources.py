@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from fairflac.arrays import read_arrays
 from fairflac.data.fetch import download, npm_tarball
-from fairflac.data.npz import read_arrays
 from fairflac.errors import UserError
 
 ARCHIVE, ARCHIVE_BYTES = "cifar-10-python.tar.gz", 170_498_071

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from fairflac.arrays import read_array
 from fairflac.data.corrupted_sets import CorruptedSet
 from fairflac.data.corrupting import VALUES
 from fairflac.errors import UserError
@@ -64,9 +65,8 @@ def _array(path: Path) -> np.ndarray:
     if not path.is_file():
         raise UserError(f"'{path}' is missing: unpack the whole set")
     try:
-        array: np.ndarray = np.load(path, allow_pickle=False)
-        return array
-    except (ValueError, EOFError) as error:
+        return read_array(path)
+    except ValueError as error:
         raise UserError(f"'{path}' is damaged ({error}): unpack the set again") from error
 
 

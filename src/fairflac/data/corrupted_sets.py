@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairflac.data.npz import read_arrays
+from fairflac.arrays import read_arrays
 from fairflac.errors import UserError
 from fairflac.files import replacing
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,13 @@ class Listing:
     splits: Sequence[Split] | None = None  # None: there are none, we make them
     attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what was found odd, in words
+
+    @property
+    def identity(self) -> str:
+        """Another one for other files, labels, splits or attributes, or another order of them."""
+        columns = (self.names, self.labels, self.splits or (), *self.attributes.values())
+        text = "\0\0".join("\0".join(column) for column in columns)
+        return sha256(text.encode(errors="surrogateescape")).hexdigest()[:16]
 
     def take(self, rows: Iterable[int]) -> "Listing":
         places = list(rows)

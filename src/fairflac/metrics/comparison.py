@@ -31,7 +31,7 @@ def compare(first: Predictions, second: Predictions) -> dict[str, Difference]:
 
     Both tables must be of the same images. Several attributes: keys carry their names.
     """
-    if len(first) != len(second) or (first.index != second.index).any() or (first.y != second.y).any():
+    if not first.same_images(second):
         raise UserError("these runs were tested on different images, so they cannot be compared image by image")
     right = np.stack([table.prediction == table.y for table in (first, second)])
     numbers = {"accuracy": _overall(right)}

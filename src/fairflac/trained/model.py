@@ -51,6 +51,7 @@ def predictions(model: Trained, data: BiasedDataset, *, silent: bool = False) ->
         aligned={name: data.bias[name] == np.array(attributes[name].aligned)[data.y] for name in data.bias},
         min_cell={name: attributes[name].min_cell for name in data.bias},
         repeats={name: repeats for name in data.bias if (repeats := attributes[name].repeats)},
+        images=data.identity,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from fairflac.arrays import read_array
 from fairflac.errors import UserError
 from fairflac.metrics.intervals import drawn_anew
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
@@ -89,10 +90,9 @@ def distributions(runs: Sequence[Run]) -> list[Distribution]:
 
 def _counts(run: Run) -> np.ndarray:
     try:
-        counts: np.ndarray = np.load(run.pairs_per_batch)
-    except (OSError, ValueError, EOFError) as error:
+        return read_array(run.pairs_per_batch)
+    except ValueError as error:
         raise UserError(f"'{run.pairs_per_batch}' is damaged: put back a copy, or train with --restart") from error
-    return counts
 
 
 def _uses_s(run: Run) -> bool:
