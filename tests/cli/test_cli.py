@@ -143,7 +143,7 @@ def pets(tmp_path: Path) -> Path:
 
 def test_own_images_from_end_to_end(fairflac, tmp_path: Path, pets: Path) -> None:  # type: ignore[no-untyped-def]
     seen = fairflac("data", "check", pets, "--data", tmp_path)
-    assert seen.code == 0 and "train:" in seen.out and "cat" in seen.out and "'cat/photo 7.jpg'" in seen.err
+    assert seen.code == 0 and "train:" in seen.out and "cat" in seen.out and "'cat/photo 7.jpg'" in seen.out
     refused(fairflac("data", "check", pets, "--data", tmp_path, "--strict"), "photo 7.jpg")
     small = ["--set", "size=16", "--set", "net=simple-conv", *QUICK]
     command = ["train", "folder", "flac-b", "--set", f"path={pets}", "--runs", tmp_path / "runs", "--data", tmp_path]
@@ -158,7 +158,7 @@ def test_own_images_from_end_to_end(fairflac, tmp_path: Path, pets: Path) -> Non
     known, _, guessed = seen.out.partition("pseudo-groups")
     assert "unbiased" in guessed and "unbiased" not in known
     refused(fairflac(*command, *small, "--strict"), "photo 7.jpg")
-    refused(fairflac("data", "check", tmp_path / "nowhere", "--data", tmp_path), "unknown dataset")
+    refused(fairflac("data", "check", tmp_path / "nowhere", "--data", tmp_path), "no folder or file")
 
 
 def test_data_that_is_not_there_or_not_whole(fairflac, tmp_path: Path, mnist_folder: Path) -> None:  # type: ignore[no-untyped-def]
