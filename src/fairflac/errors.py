@@ -46,6 +46,8 @@ def describe_os_error(error: OSError) -> str:
         errno.EPERM: "no permission; choose another folder",
         errno.EROFS: "the file system is read-only; choose another folder",
         errno.ENOTDIR: "a file stands where a folder is needed; choose another folder",
+        errno.EEXIST: "a file stands where a folder is needed; choose another folder",
+        errno.EISDIR: "a folder stands where a file is needed; choose another name",
         errno.ENOENT: "no such file or folder; check the path",
     }.get(error.errno or 0, error.strerror or str(error))
     return f"cannot use{where}: {advice}"

@@ -1,5 +1,6 @@
 """Files that are either whole or absent: written beside their place, synced, then renamed."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -28,7 +29,16 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
+def check_writable(path: Path) -> None:
+    """An OSError now, and not after the work whose result goes there."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=path.parent):
+        pass
+
+
 def write_text(path: Path, text: str) -> None:
     """Write `text` to `path`, whole or not at all."""
     with replacing(path) as stream:
-        stream.write(text.encode())
+        stream.write(text.encode(errors="backslashreplace"))  # names of files may hold what is no UTF-8

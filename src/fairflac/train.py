@@ -15,6 +15,7 @@ from fairflac.bias_model import BiasSource, bias_source
 from fairflac.build import build_method, images_of, load_method, load_split
 from fairflac.collapse import collapse_advice
 from fairflac.config import RunConfig
+from fairflac.data import DATASETS
 from fairflac.data.augment import make_augmentation
 from fairflac.data.base import BiasedDataset
 from fairflac.data.tensors import inputs_of
@@ -26,11 +27,14 @@ from fairflac.gallery import Gallery
 from fairflac.hardware import choose_precision, describe
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
+from fairflac.options import options_of
 from fairflac.progress import tell
 from fairflac.report.quality import quality_line
 from fairflac.runs import Run
 from fairflac.samples import Samples
 from fairflac.types import Batch
+
+SMALLEST = 8  # images in a batch that is worth a proposal
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
     assert config.seed is not None
     data = load_split(config, place.data, "train")
     if data is None or len(data) < config.train.batch_size // 2 or len(data) < 2:
-        raise UserError(f"{config.dataset} leaves {len(data or ())} images to train on: lower validation or batch_size")
+        raise UserError(_too_few(config, len(data or ())))
     if fabric.is_global_zero:
         Samples.of(data).save(run.samples)
     bias = bias_source(config, data, fabric, run, bias_run) if bias_run else None
@@ -145,6 +149,21 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
         Gallery.of(test, table).save(run.gallery)
         run.finish(result, table)
     fabric.barrier()
+
+
+def _too_few(config: RunConfig, images: int) -> str:
+    """What leaves so few images, with its present values, and how to change that."""
+    options = dict(options_of(DATASETS[config.dataset])(**config.data_options))
+    held_out = " and ".join(f"{name} = {options[name]:g}" for name in ("validation", "test") if options.get(name))
+    ways = ["add images"]
+    if images >= SMALLEST:
+        ways.append(f"take smaller batches (--set batch_size={1 << images.bit_length() - 1})")
+    if held_out:
+        ways.append(f"hold out a smaller share (now {held_out}; for example --set validation=0.05)")
+    return (
+        f"{config.dataset} leaves {images} images to train on, too few for batches of {config.train.batch_size}: "
+        + ", or ".join(ways)
+    )
 
 
 def fit(

@@ -116,7 +116,7 @@ def test_demo_from_end_to_end(fairflac, tmp_path: Path) -> None:  # type: ignore
         (["biased-digits", "vanilla", "--seed", "-1"], ["--seed"]),
         (["biased-digits"], ["'method'"]),
         (["biased-digits", "vanilla", "--seed", "99999999999"], ["--seed"]),
-        (["biased-digits", "vanilla", "--set", "validation=0.9999"], ["lower validation"]),
+        (["biased-digits", "vanilla", "--set", "validation=0.9999"], ["batches of 128", "validation = 0.9999"]),
         (["biased-digits", "vanilla", "--precision", "16-mixed"], ["needs a GPU"]),
         (["biased-digits", "flac", "--set", "bias_model=3"], ["give a run directory"]),
         (["biased-digits", "flac", "--set", "bias_model.seed=x"], ["bias_model.seed"]),

@@ -122,7 +122,7 @@ def test_files_that_are_no_model(tmp_path: Path) -> None:
     refused("name it, for example --net resnet18", tmp_path / "text.pt")
     refused("cannot read weights", tmp_path / "text.pt", net="resnet18", size=8)
     refused("onnxruntime cannot open", tmp_path / "text.onnx")
-    refused("damaged", tmp_path / "text.safetensors")
+    refused("no safetensors file, or a damaged one", tmp_path / "text.safetensors")
     whole = foreign.torchscript(tmp_path / "whole.pt").read_bytes()
     (tmp_path / "half.pt").write_bytes(whole[: len(whole) // 2])
     refused("--net", tmp_path / "half.pt", size=8)

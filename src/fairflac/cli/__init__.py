@@ -1,5 +1,6 @@
 """The command line: one file per command. Nothing here imports torch before a command runs."""
 
+import io
 import os
 import sys
 from typing import Annotated, NoReturn
@@ -78,6 +79,8 @@ def main() -> None:
     # Before torch is imported. Threads that spin while they wait hold each other up as soon as anything else runs.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     keep_clear_of_broken_amx()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold what is no text, as on stderr
     try:
         sys.exit(app(prog_name="fairflac", standalone_mode=False))
     except UserError as error:

@@ -28,7 +28,7 @@ def predict_command(
     """
     from fairflac import predicted
     from fairflac.errors import UserError
-    from fairflac.files import write_text
+    from fairflac.files import check_writable, write_text
     from fairflac.predicting import answers, find_images
     from fairflac.progress import meter, tell
     from fairflac.trained.opening import open_model
@@ -37,6 +37,8 @@ def predict_command(
         raise UserError("--csv and --json exclude each other: choose one")
     if output and output.suffix not in (".csv", ".json"):
         raise UserError(f"-o {output}: what to write follows from the ending, .csv or .json")
+    if output:
+        check_writable(output)
     names = tuple(name.strip() for name in classes.split(",")) if classes else None
     opened = open_model(model, net=net, size=size, classes=names)
     paths = find_images(images)

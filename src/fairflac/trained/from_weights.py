@@ -27,7 +27,7 @@ def open_safetensors(path: Path, net: str | None, size: int | None) -> Trained:
             note = (file.metadata() or {}).get(KEY)
             state = {name: file.get_tensor(name) for name in file.keys()} if note else {}  # noqa: SIM118 (no mapping)
     except Exception as error:
-        raise UserError(f"'{path}' is damaged: it begins as a safetensors file and cannot be read") from error
+        raise UserError(f"'{path}' is no safetensors file, or a damaged one: fetch or export it again") from error
     if not note:
         return open_weights(path, net, size)
     if net is not None:
