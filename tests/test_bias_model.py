@@ -12,11 +12,12 @@ from fairflac.bias_model import bias_source
 from fairflac.build import load_config, load_method, load_split
 from fairflac.config import resolve
 from fairflac.data.tensors import Pixels
+from fairflac.errors import UserError
 from fairflac.evaluate import infer
 from fairflac.metrics.pseudo import count_guesses
 from fairflac.nets.simple_conv import SimpleConvNet
 from fairflac.runs import Run, find_runs
-from fairflac.train import Place, adopt, train
+from fairflac.train import Place, adopt, rehearse, train
 
 TINY = {"epochs": 1, "channels": [2, 2, 4, 4], "kernel_size": 3, "precision": "32-true"}
 
@@ -149,3 +150,33 @@ def test_labels_that_trained_the_bias_model_are_owned_up_to(tmp_path: Path) -> N
     config = resolve("biased-digits", "flac-b", 0, TINY | {"bias_model.method": "groupdro"})
     run = train(config, Place(tmp_path, tmp_path, silent=True))
     assert run is not None and run.result["attribute_labels"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"weights": "evil.pt"}, "there is no weight file"),
+        ({"selection": "accuracy"}, "needs validation data"),
+        ({"batch_size": 20_000}, "lower validation"),
+    ],
+)
+def test_what_ends_a_run_is_said_before_its_bias_model_is_trained(
+    tmp_path: Path, changes: dict[str, object], told: str
+) -> None:
+    fine = {f"bias_model.{key}": value for key, value in {"batch_size": 128, "selection": "last"}.items()}
+    config = resolve("biased-digits", "flac", 0, {**TINY, **fine, **changes})
+    with pytest.raises(UserError, match=told):
+        train(config, Place(tmp_path, tmp_path, silent=True))
+    assert not find_runs(tmp_path)
+
+
+def test_a_finished_bias_model_is_opened_before_anything_is_trained(finished: tuple[Run, Run], photos: Path) -> None:
+    config = resolve("biased-digits", "flac", 0, {**TINY, "epochs": 2, "bias_model": str(finished[1].path)})
+    place = Place(finished[1].path.parents[2], photos, silent=True)
+    rehearse(config, place)
+    (finished[1].path / "last.pt").rename(finished[1].path / "away.pt")
+    try:
+        with pytest.raises(UserError, match=r"there is no checkpoint"):
+            rehearse(config, place)
+    finally:
+        (finished[1].path / "away.pt").rename(finished[1].path / "last.pt")

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 import torch
 
@@ -19,6 +19,8 @@ from fairflac.nets import NETS
 from fairflac.options import checked, options_of
 from fairflac.runs import Run
 from fairflac.types import Network, TaskSpec
+
+SMALLEST = 8  # images in a batch that is worth a proposal
 
 
 def load_split(config: RunConfig, root: Path, split: Split) -> BiasedDataset | None:
@@ -40,6 +42,47 @@ def images_of(config: RunConfig) -> str | None:
         return None
     identity: str = dataset(config.seed, **config.data_options).listing().identity
     return identity
+
+
+class Splits(NamedTuple):
+    """All images that a run looks at."""
+
+    train: BiasedDataset
+    validation: BiasedDataset | None
+    test: BiasedDataset
+
+
+def load_splits(config: RunConfig, root: Path) -> Splits:
+    """The splits of the run's dataset, which must be enough for its settings."""
+    train, validation, test = (load_split(config, root, name) for name in get_args(Split))
+    if train is None or len(train) < config.train.batch_size // 2 or len(train) < 2:
+        raise UserError(_too_few(config, len(train or ())))
+    if validation is None and config.train.selection != "last":
+        raise UserError(f"selection = '{config.train.selection}' needs validation data: set validation above 0")
+    check_labels(config, train)
+    assert test is not None
+    return Splits(train, validation, test)
+
+
+def _too_few(config: RunConfig, images: int) -> str:
+    """What leaves so few images, with its present values, and how to change that."""
+    options = dict(options_of(DATASETS[config.dataset])(**config.data_options))
+    held_out = " and ".join(f"{name} = {options[name]:g}" for name in ("validation", "test") if options.get(name))
+    ways = ["add images"]
+    if images >= SMALLEST:
+        ways.append(f"take smaller batches (--set batch_size={1 << images.bit_length() - 1})")
+    if held_out:
+        ways.append(f"hold out a smaller share (now {held_out}; for example --set validation=0.05)")
+    return (
+        f"{config.dataset} leaves {images} images to train on, too few for batches of {config.train.batch_size}: "
+        + ", or ".join(ways)
+    )
+
+
+def check_labels(config: RunConfig, data: BiasedDataset) -> None:
+    """A method that learns from attribute labels needs some."""
+    if METHODS[config.method].uses_bias_labels and not data.bias:
+        raise UserError(f"'{config.method}' needs attribute labels, and '{config.dataset}' has none for this target")
 
 
 def load_other(

@@ -14,14 +14,12 @@ from fairflac.errors import UserError, unknown
 from fairflac.methods import METHODS
 from fairflac.nets import NETS
 from fairflac.options import checked, options_of
-from fairflac.recipes import bias_model_kind, recipe_for
 from fairflac.runs import Run
 from fairflac.selection import RULES
-from fairflac.settings import overlay, split_table, without
+from fairflac.settings import MAX_SEED, Arranged, arrange
 
 # Raised when old run directories can no longer be continued or compared.
 FORMAT = 1
-MAX_SEED = 2**32 - 1
 
 Schedule = Literal["multistep", "cosine", "constant"]
 Precision = Literal["auto", "32-true", "bf16-mixed", "16-mixed"]
@@ -93,51 +91,37 @@ class RunConfig(BaseModel):
 
 def resolve(dataset: str, method: str, seed: int | None = 0, changes: dict[str, Any] | None = None) -> RunConfig:
     """The recipe of `method` on `dataset` with the user's changes: names, values and combinations all checked."""
-    if dataset not in DATASETS:
-        unknown("dataset", dataset, DATASETS)
-    if method not in METHODS:
-        unknown("method", method, METHODS)
-    return _resolve(dataset, method, seed, dict(changes or {}))
+    return _valid(arrange(dataset, method, dict(changes or {})), seed)
 
 
-def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any]) -> RunConfig:
-    changes, own_biased_net = split_table(changes, "biased_net")
-    own, own_stage_one = _split_stage_one(changes)
-    recipe, recipe_biased_net = split_table(recipe_for(dataset, method, own), "biased_net")
-    recipe, recipe_stage_one = _split_stage_one(recipe)
-    settings = overlay(recipe, own)
-    biased_net = _biased_net(method, settings, overlay(recipe_biased_net, own_biased_net), f"{dataset} {method}")
-    net, target = settings.pop("net", None), str(settings.pop("target", "class"))
-    if net is None:
-        raise UserError(f"the recipes of '{dataset}' name no network: give one with --set net=NAME")
-    net = str(net)
-    if net not in NETS:
-        unknown("net", net, NETS)
+def _valid(found: Arranged, seed: int | None) -> RunConfig:
+    """With every value checked by what it is for."""
     models: dict[str, type[BaseModel]] = {
-        "data_options": options_of(DATASETS[dataset]),
-        "net_options": options_of(NETS[net]),
-        "method_options": options_of(METHODS[method]),
+        "data_options": options_of(DATASETS[found.dataset]),
+        "net_options": options_of(NETS[found.net]),
+        "method_options": options_of(METHODS[found.method]),
         "train": TrainConfig,
     }
-    sections = _sections(settings, models, f"{dataset} {method}")
-    bias_model = None
-    if METHODS[method].needs_bias_model:
-        shared = without(settings, models["method_options"]) | {"net": net, "target": target}
-        shared.pop("bias_features", None)  # says how a bias model is used, and stage 1 has none
-        run, kind = own_stage_one.pop("run", None), own_stage_one.pop("kind", None)
-        if run is not None:
-            bias_model = _finished(Path(str(run)), [*own_stage_one, *(["kind"] if kind else [])])
-        else:
-            base = recipe_stage_one if kind is None else bias_model_kind(dataset, str(kind))
-            bias_model = _resolve_stage_one(dataset, shared, overlay(base, own_stage_one))
-    elif own_stage_one:
-        raise UserError(f"'{method}' has no bias model: remove the setting bias_model.{next(iter(own_stage_one))}")
+    sections: dict[str, Any] = {
+        section: checked(model, found.sections[section], found.where).model_dump(mode="json", exclude_none=True)
+        for section, model in models.items()
+    }
+    biased_net = None
+    if found.biased_net is not None:
+        name, values = found.biased_net
+        options = checked(options_of(NETS[name]), values, f"biased_net of {found.where}")
+        biased_net = NetConfig(net=name, net_options=options.model_dump(mode="json", exclude_none=True))
+    stage_one = found.stage_one
+    if isinstance(stage_one, Path):
+        bias_model: RunConfig | None = finished(stage_one)
+    else:
+        bias_model = None if stage_one is None else _valid(stage_one, stage_one.seed)
     config = RunConfig(
-        dataset=dataset,
-        method=method,
-        net=net,
+        dataset=found.dataset,
+        method=found.method,
+        net=found.net,
         seed=seed,
-        target=target,
+        target=found.target,
         bias_model=bias_model,
         biased_net=biased_net,
         **sections,
@@ -146,75 +130,15 @@ def _resolve(dataset: str, method: str, seed: int | None, changes: dict[str, Any
     return config
 
 
-def _resolve_stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any]) -> RunConfig:
-    """Stage 1 is a vanilla run with the settings of its run, but for what the recipe or the user says of it."""
-    other, method = str(own.pop("dataset", dataset)), str(own.pop("method", "vanilla"))
-    if other not in DATASETS:
-        unknown("dataset of the bias model", other, DATASETS)
-    if method not in METHODS or METHODS[method].needs_bias_model:
-        unknown("method of the bias model", method, (n for n, m in METHODS.items() if not m.needs_bias_model))
-    if other != dataset:  # the data options of one dataset mean nothing to another
-        shared = without(shared, options_of(DATASETS[dataset]))
-    seed = own.pop("seed", "run")
-    if seed != "run" and (type(seed) is not int or not 0 <= seed <= MAX_SEED):
-        raise UserError(f"bias_model.seed = {seed!r} is not valid: give a whole number from 0 to {MAX_SEED}, or 'run'")
-    return _resolve(other, method, None if seed == "run" else seed, overlay(shared, own))
-
-
-def _finished(path: Path, others: list[str]) -> RunConfig:
+def finished(path: Path) -> RunConfig:
     """A run that the user names as bias model; it was made as it was made."""
     run = Run.open(path)
-    if others:
-        raise UserError(f"bias_model.{others[0]} cannot be set: the bias model is the finished run '{path}'")
     if not run.done:
         raise UserError(f"'{path}' is not finished: train it to its end before it serves as bias model")
     try:
         return RunConfig.model_validate(run.config)
     except ValueError as error:
         raise UserError(f"'{path}' is not a run of this version") from error
-
-
-def _sections(settings: dict[str, Any], models: dict[str, type[BaseModel]], where: str) -> dict[str, Any]:
-    """Send each setting to the model that has it, and let the models check their values."""
-    values: dict[str, dict[str, Any]] = {section: {} for section in models}
-    for key, value in settings.items():
-        home = [section for section, model in models.items() if key in model.model_fields]
-        if not home:
-            known = {name for model in models.values() for name in model.model_fields} | {"net", "target"}
-            unknown(f"setting for {where}", key, known)
-        values[home[0]][key] = value
-    return {
-        section: checked(model, values[section], where).model_dump(mode="json", exclude_none=True)
-        for section, model in models.items()
-    }
-
-
-def _biased_net(method: str, settings: dict[str, Any], own: dict[str, Any], where: str) -> NetConfig | None:
-    """The network that is trained beside that of the run: the same, but for what the recipe or the user says."""
-    if not METHODS[method].needs_biased_net:
-        if own:
-            raise UserError(f"'{method}' has no biased network: remove the setting biased_net.{next(iter(own))}")
-        return None
-    name = str(own.get("net", settings.get("net")))
-    if name not in NETS:
-        unknown("net", name, NETS)
-    options = options_of(NETS[name])
-    shared = {key: settings[key] for key in options.model_fields if key in settings and name == settings.get("net")}
-    values = {**shared, **{key: value for key, value in own.items() if key != "net"}}
-    for key in values:
-        if key not in options.model_fields:
-            unknown(f"setting of the biased network for {where}", key, options.model_fields)
-    chosen = checked(options, values, f"biased_net of {where}").model_dump(mode="json", exclude_none=True)
-    return NetConfig(net=name, net_options=chosen)
-
-
-def _split_stage_one(settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Separate `bias_model.key` (or `bias_model`, a table or a run directory) from the settings of the run itself."""
-    table = settings.get("bias_model", {})
-    if not isinstance(table, dict | str):
-        raise UserError(f"bias_model = {table!r} is not valid: give a run directory or bias_model.KEY=VALUE")
-    run = {"bias_model": {"run": table}} if isinstance(table, str) else {}
-    return split_table(settings | run, "bias_model")
 
 
 def _check_combination(config: RunConfig) -> None:

@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from fairflac.errors import UserError
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
@@ -42,3 +44,15 @@ def write_text(path: Path, text: str) -> None:
     """Write `text` to `path`, whole or not at all."""
     with replacing(path) as stream:
         stream.write(text.encode(errors="backslashreplace"))  # names of files may hold what is no UTF-8
+
+
+def writable(folder: Path) -> bool:
+    """Could files be made in it? The folder itself need not be there yet."""
+    nearest = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+    return nearest.is_dir() and os.access(nearest, os.W_OK)
+
+
+def check_folder(folder: Path) -> None:
+    """Before the work whose results go there; nothing is made yet."""
+    if not writable(folder):
+        raise UserError(f"nothing can be written to '{folder}': choose another folder")

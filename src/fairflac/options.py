@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from fairflac.errors import UserError
+from fairflac.errors import UserError, unknown
 
 
 @cache
@@ -32,6 +32,8 @@ def checked(model: type[BaseModel], values: dict[str, Any], where: str) -> BaseM
     except ValidationError as error:
         problem = error.errors()[0]
         key = str(problem["loc"][0])  # what follows is a place inside the value, or a branch of its type
+        if problem["type"] == "extra_forbidden":
+            unknown(f"setting for {where}", key, model.model_fields)
         if problem["type"] == "missing":
             raise UserError(f"{where}: {key} is missing: give it with --set {key}=…") from None
         raise UserError(f"{where}: {key} = {problem['input']!r} is not valid: {problem['msg']}") from None

@@ -12,29 +12,25 @@ from torch import Tensor
 
 from fairflac import checkpoint
 from fairflac.bias_model import BiasSource, bias_source
-from fairflac.build import build_method, images_of, load_method, load_split
+from fairflac.build import build_method, check_labels, images_of, load_method, load_splits
 from fairflac.collapse import collapse_advice
 from fairflac.config import RunConfig
-from fairflac.data import DATASETS
 from fairflac.data.augment import make_augmentation
 from fairflac.data.base import BiasedDataset
 from fairflac.data.tensors import inputs_of
 from fairflac.engine import State, Training, make_fabric
 from fairflac.errors import UserError
 from fairflac.evaluate import EVALUATION_BATCH, predictions
-from fairflac.files import write_text
+from fairflac.files import check_folder, write_text
 from fairflac.gallery import Gallery
 from fairflac.hardware import choose_precision, describe
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
-from fairflac.options import options_of
 from fairflac.progress import tell
 from fairflac.report.quality import quality_line
 from fairflac.runs import Run
 from fairflac.samples import Samples
 from fairflac.types import Batch
-
-SMALLEST = 8  # images in a batch that is worth a proposal
 
 
 @dataclass(frozen=True)
@@ -67,6 +63,33 @@ def train(config: RunConfig, place: Place, *, resume: bool = True, devices: int 
     return run if fabric.is_global_zero else None
 
 
+def rehearse(config: RunConfig, place: Place) -> None:
+    """Do everything but training, for a run and the one it depends on: what would end them later is said now."""
+    check_folder(place.runs)
+    stage_one = config.stage_one()
+    for one in (stage_one, config) if stage_one is not None else (config,):
+        run = place.run(one)
+        _check_images(one, run)
+        if not run.done:
+            data = load_splits(one, place.data).train
+            build_method(one, data.task)
+    if stage_one is not None and (bias_run := place.run(stage_one)).done and not run.done:
+        _try_bias_model(bias_run, data)
+
+
+def _try_bias_model(run: Run, data: BiasedDataset) -> None:
+    """A run from elsewhere may take other images."""
+    model = load_method(run)
+    try:
+        with torch.no_grad():
+            model.predict(*inputs_of(data, torch.device("cpu"))(torch.arange(2)))
+    except (RuntimeError, ValueError) as error:
+        raise UserError(
+            f"'{run.path}' cannot serve as bias model: its {type(model.net).__name__} does not take images of "
+            f"{data.task.image_size[0]} x {data.task.image_size[1]} pixels"
+        ) from error
+
+
 def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = True) -> Run:
     """One run and the run it depends on, on processes that already work together."""
     run = place.run(config)
@@ -80,6 +103,8 @@ def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = Tr
     if precision != fabric.strategy.precision.precision:
         raise UserError(f"the bias model wants precision {precision}: train it first, as a run of its own")
     stage_one = config.stage_one()
+    if stage_one is not None and not place.run(stage_one).done:
+        rehearse(config, place)
     bias_run = _complete(stage_one, place, fabric) if stage_one else None
     if not fabric.is_global_zero:
         _train(config, place, fabric, run, bias_run)
@@ -108,23 +133,16 @@ def _check_images(config: RunConfig, run: Run) -> None:
 def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: Run | None) -> None:
     fabric.barrier()
     assert config.seed is not None
-    data = load_split(config, place.data, "train")
-    if data is None or len(data) < config.train.batch_size // 2 or len(data) < 2:
-        raise UserError(_too_few(config, len(data or ())))
+    data, validation, test = load_splits(config, place.data)
     if fabric.is_global_zero:
         Samples.of(data).save(run.samples)
     bias = bias_source(config, data, fabric, run, bias_run) if bias_run else None
     torch.manual_seed(config.seed)  # the same initial weights on all processes
     method = build_method(config, data.task)
-    validation = load_split(config, place.data, "validation")
-    if validation is None and config.train.selection != "last":
-        raise UserError(f"selection = '{config.train.selection}' needs validation data: set validation above 0")
     label = config.method if config.target == "class" else f"bias model ({config.target})"
     state = fit(method, config, data, fabric, run, bias, validation, label=label, silent=place.silent)
     if config.train.selection != "last":
         method.load_state_dict(checkpoint.load(run.best)["method"])
-    test = load_split(config, place.data, "test")
-    assert test is not None
     table = predictions(method, test, fabric)
     if bias_run and bias and bias.guess_counts is not None and not table.bias:
         guess = predictions(load_method(bias_run).to(fabric.device), test, fabric).prediction
@@ -149,21 +167,6 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
         Gallery.of(test, table).save(run.gallery)
         run.finish(result, table)
     fabric.barrier()
-
-
-def _too_few(config: RunConfig, images: int) -> str:
-    """What leaves so few images, with its present values, and how to change that."""
-    options = dict(options_of(DATASETS[config.dataset])(**config.data_options))
-    held_out = " and ".join(f"{name} = {options[name]:g}" for name in ("validation", "test") if options.get(name))
-    ways = ["add images"]
-    if images >= SMALLEST:
-        ways.append(f"take smaller batches (--set batch_size={1 << images.bit_length() - 1})")
-    if held_out:
-        ways.append(f"hold out a smaller share (now {held_out}; for example --set validation=0.05)")
-    return (
-        f"{config.dataset} leaves {images} images to train on, too few for batches of {config.train.batch_size}: "
-        + ", or ".join(ways)
-    )
 
 
 def fit(
@@ -206,9 +209,8 @@ class Batches:
         augment = make_augmentation(config.train.augment, data.task.image_size, config.seed or 0)
         self.inputs, self.plain = inputs_of(data, fabric.device, augment), inputs_of(data, fabric.device)
         self.y = torch.from_numpy(data.y).to(fabric.device)
+        check_labels(config, data)
         joint = data.joint_bias() if method.uses_bias_labels else None
-        if method.uses_bias_labels and joint is None:
-            raise UserError(f"'{method.name}' needs attribute labels, and '{config.dataset}' has none for this target")
         self.labels = None if joint is None else _partly(joint, method.label_share, config.seed or 0).to(fabric.device)
         self.views = method.num_views
         self.bias = bias

@@ -2,13 +2,16 @@
 
 import csv
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from fairflac.cli import app
-from fairflac.debias.budget import Size
+from fairflac.debias.budget import BiasWork, Clock, Size
 from fairflac.errors import UserError
 from fairflac.runs import Run
 from planted_bars import draw_folder
@@ -16,11 +19,15 @@ from planted_bars import draw_folder
 TINY = Size("simple-conv", 32, 6, 32, 4, 1.0)
 
 
+def tiny(images: int, side: int, clock: Clock, work: BiasWork, asked: dict[str, Any]) -> Size:
+    return replace(TINY, epochs=asked.get("epochs", TINY.epochs))
+
+
 @pytest.fixture(autouse=True)
 def tiny_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAIRFLAC_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr("fairflac.debias.request.fitting", lambda images, side, budget: TINY)
+    monkeypatch.setattr("fairflac.debias.request.fitting", tiny)
 
 
 def call(*words: str) -> str:
@@ -96,6 +103,69 @@ def test_mistakes_are_one_line(words: list[str], told: str, tmp_path: Path) -> N
         call(*words)
 
 
+@pytest.fixture
+def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **options: object) -> None:
+        raise AssertionError("something is trained")
+
+    monkeypatch.setattr("fairflac.debias.work.train", refuse)
+
+
+@pytest.fixture
+def told_so_far(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    told: list[str] = []
+    monkeypatch.setattr("fairflac.debias.work.tell", told.append)
+    return told
+
+
+@pytest.mark.usefixtures("no_training")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["bars", "--bias-model", "evil.pt"], "cannot read weights from 'evil.pt'"),
+        (["bars", "--bias-model", "other.pt"], "does not hold the weights of a SimpleConvNet"),
+        (["bars", "--bias-model", "unfinished"], "is not finished"),
+        (["bars", "--bias-model", "damaged"], "is damaged"),
+        (["bars", "--set", "alpha=-3"], "alpha = -3"),
+        (["bars", "--set", "validation=0"], "no validation image to choose by"),
+        (["bars", "--set", "batch_size=4000"], "lower validation"),
+        (["bars", "-o", "in-the-way"], "choose another folder"),
+        (["bars", "--set", "weights=evil.pt"], "cannot read weights from 'evil.pt'"),
+        (["one-class"], "two classes or more"),
+    ],
+)
+def test_nothing_is_trained_before_everything_is_checked(
+    words: list[str], told: str, tmp_path: Path, tiny_run: Run, told_so_far: list[str]
+) -> None:
+    draw_folder(tmp_path / "bars", 40, aligned=0.9)
+    draw_folder(tmp_path / "one-class", 10, aligned=0.9)
+    shutil.rmtree(tmp_path / "one-class" / "lying")
+    (tmp_path / "evil.pt").write_bytes(b"import os")
+    (tmp_path / "in-the-way").touch()
+    shutil.copy(tiny_run.last, tmp_path / "other.pt")  # of a network with other channels
+    for name in ("unfinished", "damaged"):
+        shutil.copytree(tiny_run.path, tmp_path / name)
+    (tmp_path / "unfinished" / "done").unlink()
+    (tmp_path / "damaged" / "last.pt").write_bytes(b"PK")
+    with pytest.raises(UserError, match=told):
+        call(*words)
+    assert not told_so_far  # no plan either
+
+
+def test_time_that_runs_short_shortens_what_is_left_and_a_restart_keeps_it(
+    tmp_path: Path, told_so_far: list[str]
+) -> None:
+    draw_folder(tmp_path / "bars", 40, aligned=0.9)
+    said = json.loads(call("bars", "--budget", "1s", "--json"))
+    assert said["plan"]["epochs_by_model"] == {"vanilla": 4, "flac-b": 4}  # of 6
+    assert said["seconds"] > said["budget"] == 1.0
+    assert "time is short: flac-b is trained for 4 epochs, 6 were planned" in told_so_far
+    done = {path: path.stat().st_mtime_ns for path in (tmp_path / "bars-debiased").rglob("done")}
+    told = call("bars", "--budget", "1s")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "bars-debiased").rglob("done")} == done
+    assert "of 1 seconds" in told
+
+
 def test_paths_of_a_table_stay_in_its_folder(tmp_path: Path) -> None:
     draw_folder(tmp_path / "bars", 40, aligned=0.9)
     table = tmp_path / "lists" / "bars.csv"
@@ -111,4 +181,4 @@ def test_a_damaged_plan_is_made_again(tmp_path: Path) -> None:
     draw_folder(tmp_path / "bars", 40, aligned=0.9)
     (tmp_path / "bars-debiased").mkdir()
     (tmp_path / "bars-debiased" / "plan.json").write_text("{")
-    assert json.loads(call("bars", "--json", "--set", "epochs=1"))["plan"]["epochs"] == 6
+    assert json.loads(call("bars", "--json", "--set", "epochs=1"))["plan"]["epochs"] == 1

@@ -1,6 +1,7 @@
 """`fairflac reproduce`, from the command line to the files."""
 
 import json
+import re
 import shlex
 import sys
 from dataclasses import replace
@@ -78,8 +79,10 @@ def test_table_1_needs_no_runs(monkeypatch, tmp_path, capsys):
 
 def test_data_that_is_not_there_is_a_gap_with_a_reason_and_loses_nothing(monkeypatch, tmp_path, capsys):
     words = ["celeba", "--only", "vanilla", "--data", tmp_path, "--runs", tmp_path / "runs", "-o", tmp_path / "out"]
-    assert call(monkeypatch, *words) == 0
-    assert "fairflac data get celeba" in capsys.readouterr().out
+    assert call(monkeypatch, *words) == 1
+    said = capsys.readouterr()
+    assert "fairflac data get celeba" in said.out and (tmp_path / "out" / "table3-cpu.md").exists()
+    assert re.search(r"\d+ of \d+ runs failed; the first, .*fairflac data get celeba", said.err.splitlines()[-1])
 
 
 @pytest.mark.parametrize(
@@ -112,6 +115,11 @@ def test_the_list_says_what_each_needs(monkeypatch, capsys):
     assert len(entries) == 16
     assert entries["table4"]["datasets"] == ["utkface", "fairface"] and entries["table4"]["hours"] > 0
     assert entries["table1"]["runs"] == 0
+    assert call(monkeypatch, "biased-mnist", "--list", "--json") == 0
+    assert [entry["name"] for entry in json.loads(capsys.readouterr().out)] == ["table2"]
+    assert call(monkeypatch, "figure4", "--list", "--json") == 0
+    assert [entry["name"] for entry in json.loads(capsys.readouterr().out)] == ["figure4"]
+    assert call(monkeypatch, "tabel2", "--list") == 2
     assert call(monkeypatch, "--list", "--scale", "paper") == 0
     assert "biased-mnist" in capsys.readouterr().out
 

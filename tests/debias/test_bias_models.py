@@ -7,6 +7,7 @@ import pytest
 from fairflac.debias.bias_models import LABELLED, bias_model, taught
 from fairflac.debias.budget import Size
 from fairflac.errors import UserError
+from fairflac.runs import Run
 
 SIZE = Size("resnet18", 48, 20, 128, 100, 1.0)
 
@@ -18,7 +19,8 @@ def write(path: Path, *lines: str) -> Path:
 
 def test_kinds_need_no_labels() -> None:
     found = bias_model("gce", SIZE)
-    assert (found.method, found.settings) == ("flac-b", {"bias_model.kind": "gce"})
+    assert (found.method, found.settings) == ("flac-b", {"bias_model.kind": "gce", "bias_model.epochs": 20})
+    assert (found.work.runs, bias_model("vanilla", SIZE).work.runs) == (1, 0)  # vanilla is trained anyway
     assert bias_model("early", SIZE).settings["bias_model.epochs"] == 1  # of 100 steps
 
 
@@ -30,12 +32,15 @@ def test_fairface_is_taught_at_the_size_of_the_images() -> None:
         bias_model("fairface:gendre", SIZE)
 
 
-def test_runs_and_weight_files(tmp_path: Path) -> None:
-    assert bias_model(str(tmp_path), SIZE).run == tmp_path
-    weights = write(tmp_path / "net.pth", "x")
-    assert bias_model(str(weights), SIZE).settings["bias_model.weights"] == str(weights)
+def test_runs_and_weight_files(tmp_path: Path, tiny_run: Run) -> None:
+    assert bias_model(str(tiny_run.path), SIZE).run == tiny_run.path
+    assert bias_model(str(tiny_run.last), SIZE).settings["bias_model.weights"] == str(tiny_run.last)
     with pytest.raises(UserError, match="no run directory and no weight file"):
         bias_model("nothing", SIZE)
+    with pytest.raises(UserError, match="not a run directory"):
+        bias_model(str(tmp_path), SIZE)
+    with pytest.raises(UserError, match="cannot read weights"):
+        bias_model(str(write(tmp_path / "net.pth", "x")), SIZE)
 
 
 def test_a_column_of_the_table_itself(tmp_path: Path) -> None:

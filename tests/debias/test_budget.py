@@ -1,9 +1,11 @@
 """What fits into a given time."""
 
+import time
+
 import pytest
 
 from fairflac.debias import budget
-from fairflac.debias.budget import Size, batch_size, fitting, parse_budget
+from fairflac.debias.budget import BiasWork, Clock, batch_size, fitting, parse_budget
 from fairflac.errors import UserError
 
 
@@ -25,35 +27,78 @@ def test_what_is_no_time_is_told(text: str) -> None:
         parse_budget(text)
 
 
+def clock(seconds: float | None) -> Clock:
+    """Just started."""
+    return Clock(seconds)
+
+
 @pytest.mark.usefixtures("steady")
 @pytest.mark.parametrize("images", [120, 2_000, 120_000, 2_000_000])
 @pytest.mark.parametrize("seconds", [120.0, 600.0, 3600.0])
-def test_a_plan_keeps_its_budget(images: int, seconds: float) -> None:
-    if images * 32**2 * 1e-7 * budget.PASSES * budget.FEWEST > seconds * (1 - budget.KEPT_BACK):
-        with pytest.raises(UserError, match="raise --budget"):
-            fitting(images, 300, seconds)
+@pytest.mark.parametrize("bias", [BiasWork(), BiasWork(runs=1, reading=10.0)])
+def test_a_plan_with_everything_in_it_keeps_its_budget(images: int, seconds: float, bias: BiasWork) -> None:
+    epoch = images * 32**2 * 1e-7 * budget.EPOCH
+    least = epoch * budget.FEWEST * (1 + budget.AGAINST + bias.runs) + bias.reading + budget.ENDING
+    if least > seconds * (1 - budget.RESERVE):
+        with pytest.raises(UserError, match=r"is too little: .* at least"):
+            fitting(images, 300, clock(seconds), bias)
         return
-    size = fitting(images, 300, seconds)
-    assert size.seconds <= seconds * (1 - budget.KEPT_BACK)
+    size = fitting(images, 300, clock(seconds), bias)
+    assert size.seconds(bias) <= seconds * (1 - budget.RESERVE)
     assert budget.FEWEST <= size.epochs <= budget.EPOCHS[1]
-    assert fitting(images, 300, 10 * seconds).size >= size.size  # more time never makes it smaller
+    assert fitting(images, 300, clock(10 * seconds), bias).size >= size.size  # more time never makes it smaller
+
+
+@pytest.mark.usefixtures("steady")
+def test_a_bias_model_that_takes_long_leaves_less_for_the_others() -> None:
+    alone = fitting(2_000, 300, clock(600))
+    assert fitting(2_000, 300, clock(600), BiasWork(images=500_000)).epoch_seconds < alone.epoch_seconds
+    with pytest.raises(UserError, match="too little"):
+        fitting(2_000, 300, clock(600), BiasWork(reading=700))
+
+
+@pytest.mark.usefixtures("steady")
+def test_what_the_user_set_stays() -> None:
+    found = fitting(1_000, 300, clock(1e6), asked={"net": "simple-conv", "size": 48, "epochs": 7, "batch_size": 32})
+    assert (found.net, found.size, found.epochs, found.batch_size) == ("simple-conv", 48, 7, 32)
+    assert fitting(1_000, 300, clock(None), asked={"size": 40}).size == 40
+    with pytest.raises(UserError, match="too little"):
+        fitting(1_000, 300, clock(60), asked={"net": "resnet18", "size": 300, "epochs": 500})
 
 
 @pytest.mark.usefixtures("steady")
 def test_a_large_budget_takes_the_best_and_small_images_are_not_enlarged() -> None:
-    assert fitting(1_000, 300, 1e6).settings()["size"] == 128
-    assert fitting(1_000, 72, 1e6).size == 64
-    assert fitting(1_000, 10, 1e6) == Size("simple-conv", 32, *_rest(fitting(1_000, 10, 1e6)))
-    assert fitting(1_000, 300, None).net == "resnet18" and fitting(1_000, 300, None).size == 64
+    assert fitting(1_000, 300, clock(1e6)).settings()["size"] == 128
+    assert fitting(1_000, 72, clock(1e6)).size == 64
+    small = fitting(1_000, 10, clock(1e6))
+    assert (small.net, small.size) == ("simple-conv", 32)
+    usual = fitting(1_000, 300, clock(None))
+    assert (usual.net, usual.size) == ("resnet18", 64)
 
 
-def _rest(size: Size) -> tuple[int, int, int, float]:
-    return size.epochs, size.batch_size, size.steps, size.seconds
+def test_the_clock_shortens_what_is_left() -> None:
+    late = Clock(300.0, start=time.monotonic() - 100)
+    left = 300 * (1 - budget.RESERVE) - budget.ENDING - 100
+    assert late.left == pytest.approx(left, abs=1)
+    assert late.affords(left / 20, wanted=12) == 12
+    assert late.affords(left / 9.5, wanted=12) == 9
+    assert late.affords(1000.0, wanted=12) == budget.FEWEST  # a model with fewer epochs is none
+    assert clock(None).affords(1000.0, wanted=12) == 12
+
+
+def test_the_time_is_told() -> None:
+    def told(seconds: float | None, spent: float) -> str:
+        return str(Clock(seconds, start=time.monotonic() - spent))
+
+    assert told(480.0, 540.0) == "took 9 of 8 minutes"
+    assert told(600.0, 450.0) == "took 7.5 of 10 minutes"
+    assert told(90.0, 30.0) == "took 30 of 90 seconds"
+    assert told(None, 600.0) == "took 10 minutes"
 
 
 @pytest.mark.usefixtures("steady")
 def test_few_images_are_seen_often_and_many_seldom() -> None:
-    few, many = fitting(120, 300, None), fitting(120_000, 300, None)
+    few, many = fitting(120, 300, clock(None)), fitting(120_000, 300, clock(None))
     assert (few.epochs, few.batch_size) == (60, 16)
     assert (many.epochs, many.batch_size) == (10, 128)
     assert (few.early_epochs, many.early_epochs) == (6, 1)
@@ -64,5 +109,4 @@ def test_a_batch_leaves_four_steps_in_an_epoch() -> None:
 
 
 def test_the_time_of_a_step_is_measured_here() -> None:
-    size = fitting(100, 300, 1e9)
-    assert size.seconds > 0
+    assert fitting(100, 36, clock(1e9)).epoch_seconds > 0

@@ -11,9 +11,9 @@ from fairflac.config import RunConfig
 from fairflac.data import DATASETS
 from fairflac.data.base import BiasedDataset, Split
 from fairflac.data.folder import Folder
-from fairflac.data.own import no_such_data
 from fairflac.data.table import Table
 from fairflac.errors import UserError
+from fairflac.names import check_images
 from fairflac.options import checked, options_of
 from fairflac.runs import Run
 from fairflac.trained.model import Trained
@@ -45,11 +45,10 @@ class Subject:
 
 def subject(model: Trained, choice: Choice) -> Subject:
     """From a folder, a CSV file or a dataset."""
+    check_images(choice.name)
     path, run = Path(choice.name).expanduser(), _run_of(model)
     if choice.name in DATASETS:
         parts, notes = _of_dataset(choice.name, choice.changes, choice, run)
-    elif not path.exists():
-        no_such_data(choice.name, DATASETS)
     elif choice.changes:
         raise UserError(f"--set changes a dataset, and '{choice.name}' holds images of your own: leave it out")
     elif run is not None and _trained_on(run, path):

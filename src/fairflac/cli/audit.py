@@ -42,22 +42,31 @@ def audit_command(
     """
     import json as json_format
 
+    from fairflac.errors import UserError
+    from fairflac.names import check_images, check_options, known, named
+    from fairflac.options import parse_assignments
+
+    if output is not None and output.is_dir():
+        raise UserError(f"'{output}' is a folder: name the page too, for example -o {output / 'audit.html'}")
+    check_images(images)
+    settings = parse_assignments(changes)
+    if images in named("dataset"):
+        check_options("dataset", images, settings)
+    if net is not None:
+        known("net", net.partition(" ")[0])
+
     from fairflac.audit.page import write
     from fairflac.audit.subject import Choice, subject
     from fairflac.audit.words import as_json, as_text
     from fairflac.audit.work import audit
-    from fairflac.errors import UserError
-    from fairflac.options import parse_assignments
     from fairflac.trained.opening import open_model
 
-    if output is not None and output.is_dir():
-        raise UserError(f"'{output}' is a folder: name the page too, for example -o {output / 'audit.html'}")
     opened = open_model(model, net=net, size=size, classes=tuple(classes.split(",")) if classes else None)
     choice = Choice(
         name=images,
         root=data,
         split=None if split is None else split.value,
-        changes=parse_assignments(changes),
+        changes=settings,
         columns=tuple(attributes) or None,
         allow_outside=allow_outside,
         strict=strict,

@@ -14,13 +14,17 @@ Name = Annotated[str, typer.Argument(help="mnist, cifar10 or a dataset (see fair
 
 def _named(name: str) -> Any:
     """A source of raw files or a dataset: both have `get` and `check`."""
-    from fairflac.data import DATASETS, SOURCES
     from fairflac.errors import unknown
+    from fairflac.names import named, sources
 
-    known: dict[str, Any] = {**SOURCES, **DATASETS}
+    known = (*sources(), *named("dataset"))
     if name not in known:
         unknown("dataset", name, known)
-    return known[name]
+
+    from fairflac.data import DATASETS, SOURCES
+
+    found: dict[str, Any] = {**SOURCES, **DATASETS}
+    return found[name]
 
 
 @app.command("get")
@@ -43,14 +47,15 @@ def check(
     strict: Strict = False,
 ) -> None:
     """Check that NAME is there and whole: counts, sizes, hashes. With your own images: what a run would see."""
-    from fairflac.data import DATASETS, SOURCES
-    from fairflac.data.own import describe, no_such_data
+    from fairflac.names import named, no_such_data, sources
 
-    path, known = Path(name).expanduser(), {**DATASETS, **SOURCES}
+    path, known = Path(name).expanduser(), (*named("dataset"), *sources())
     warnings: list[str] = []
     if name in known:
         lines = _named(name).check(data)
     elif path.exists():
+        from fairflac.data.own import describe
+
         lines, warnings = describe(path, data, strict=strict)
     else:
         no_such_data(name, known)

@@ -1,5 +1,6 @@
 """`fairflac debias DIR|CSV`."""
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -40,15 +41,21 @@ def debias_command(
     guesses; where nothing speaks for a shortcut, the vanilla model is kept and that is said. Stopped, the same command
     goes on where it was.
     """
-    from fairflac.debias.budget import parse_budget
-    from fairflac.debias.request import Request
-    from fairflac.debias.work import debias
+    started = time.monotonic()
     from fairflac.errors import UserError
     from fairflac.options import parse_assignments
-    from fairflac.report.tables import as_text, rows
+    from fairflac.settings import arrange
 
     if not path.exists():
         raise UserError(f"there is no '{path}': give a folder of images, or a CSV file")
+    settings = parse_assignments(changes)
+    arrange("folder" if path.is_dir() else "csv", "flac-b", settings)
+
+    from fairflac.debias.budget import Clock, parse_budget
+    from fairflac.debias.request import Request
+    from fairflac.debias.work import debias
+    from fairflac.report.tables import as_text, rows
+
     request = Request(
         path=path,
         output=output or Path(f"{path.resolve().stem}-debiased"),
@@ -57,14 +64,15 @@ def debias_command(
         budget=None if budget is None else parse_budget(budget),
         attribute=attribute,
         attribute_from=attribute_from,
-        changes=parse_assignments(changes),
+        changes=settings,
         allow_outside=allow_outside,
         strict=strict,
     )
-    outcome = debias(request, data)
+    outcome = debias(request, data, Clock(request.budget, started))
     if json:
         typer.echo((request.output / "choice.json").read_text())
         return
     table = rows(list(outcome.runs.values()))
     typer.echo("\n".join(["", *outcome.choice.reasons, "", "On test images:", as_text(table), ""]))
     typer.echo(f"model:  {outcome.model}\nreport: {outcome.report}\ncard:   {outcome.card}")
+    typer.echo(f"run:    {outcome.kept.path}\n{outcome.took}")

@@ -6,6 +6,7 @@ import typer
 
 from fairflac.cli.options import Data, Json, Runs, Seed, Set
 
+DATASET = "biased-digits"
 METHODS = ("vanilla", "flac", "flac-b")
 
 
@@ -20,13 +21,19 @@ def demo(
 
     Needs no network. Stop it with Ctrl-C; started again, it goes on where it was.
     """
-    from fairflac.config import resolve
     from fairflac.options import parse_assignments
+    from fairflac.settings import arrange
+
+    settings = parse_assignments(changes)
+    for method in METHODS:
+        arrange(DATASET, method, settings)
+
+    from fairflac.config import resolve
     from fairflac.report.html import write
     from fairflac.report.tables import as_json, as_text, rows
     from fairflac.train import Place, train
 
-    configs = [resolve("biased-digits", method, seed, parse_assignments(changes)) for method in METHODS]
+    configs = [resolve(DATASET, method, seed, settings) for method in METHODS]
     share = 100 * (1 - configs[0].data_options["q"])
     typer.echo(
         f"Digits on coloured backgrounds: the colour gives the class away, but for {share:.3g} in 100. "

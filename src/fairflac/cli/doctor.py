@@ -34,11 +34,9 @@ def doctor(
 
 
 def _writable(folder: Path) -> str:
-    import os
+    from fairflac.files import writable
 
-    nearest = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
-    usable = nearest.is_dir() and os.access(nearest, os.W_OK)
-    return f"{folder} ({'writable' if usable else 'NOT writable: choose another folder'})"
+    return f"{folder} ({'writable' if writable(folder) else 'NOT writable: choose another folder'})"
 
 
 def _mnist(data: Path) -> str:

@@ -30,21 +30,27 @@ def evaluate_command(
     import json as json_format
     from dataclasses import replace
 
-    from fairflac.build import load_config, load_method, load_other, load_split
-    from fairflac.engine import make_fabric
     from fairflac.errors import UserError
-    from fairflac.evaluate import predictions
+    from fairflac.names import check_options
     from fairflac.options import parse_assignments
-    from fairflac.report.labels import labels
-    from fairflac.report.measurements import as_json, as_text
     from fairflac.runs import Run
 
     if changes and not on:
         raise UserError("--set changes the dataset that --on names: give --on, or leave out --set")
+    settings = parse_assignments(changes)
+    if on:
+        check_options("dataset", on, settings)
     opened = Run.open(run)
+
+    from fairflac.build import load_config, load_method, load_other, load_split
+    from fairflac.engine import make_fabric
+    from fairflac.evaluate import predictions
+    from fairflac.report.labels import labels
+    from fairflac.report.measurements import as_json, as_text
+
     config, method = load_config(opened), load_method(opened)
     if on:
-        dataset = load_other(on, parse_assignments(changes), method.spec, config.seed or 0, data, split.value)
+        dataset = load_other(on, settings, method.spec, config.seed or 0, data, split.value)
     else:
         dataset = load_split(config, data, split.value)
     if dataset is None:

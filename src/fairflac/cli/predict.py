@@ -26,12 +26,9 @@ def predict_command(
 
     Decoding, size and normalisation are those that MODEL was trained with.
     """
-    from fairflac import predicted
     from fairflac.errors import UserError
     from fairflac.files import check_writable, write_text
-    from fairflac.predicting import answers, find_images
-    from fairflac.progress import meter, tell
-    from fairflac.trained.opening import open_model
+    from fairflac.names import known
 
     if csv and json:
         raise UserError("--csv and --json exclude each other: choose one")
@@ -39,6 +36,14 @@ def predict_command(
         raise UserError(f"-o {output}: what to write follows from the ending, .csv or .json")
     if output:
         check_writable(output)
+    if net is not None:
+        known("net", net.partition(" ")[0])
+
+    from fairflac import predicted
+    from fairflac.predicting import answers, find_images
+    from fairflac.progress import meter, tell
+    from fairflac.trained.opening import open_model
+
     names = tuple(name.strip() for name in classes.split(",")) if classes else None
     opened = open_model(model, net=net, size=size, classes=names)
     paths = find_images(images)

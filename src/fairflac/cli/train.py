@@ -30,13 +30,17 @@ def train_command(
 
     A run that is done is not trained again; one that was stopped goes on where it was.
     """
-    from fairflac.config import resolve
     from fairflac.options import parse_assignments
-    from fairflac.report.tables import as_json, as_text, rows
-    from fairflac.train import Place, adopt, train
+    from fairflac.settings import arrange
 
     given = {"precision": precision, "strict": strict or None}
     settings = parse_assignments(changes) | {key: value for key, value in given.items() if value is not None}
+    arrange(dataset, method, settings)  # a mistyped name is told before torch is imported, which takes seconds
+
+    from fairflac.config import resolve
+    from fairflac.report.tables import as_json, as_text, rows
+    from fairflac.train import Place, adopt, train
+
     config, place = resolve(dataset, method, seed, settings), Place(runs, data)
     if isinstance(settings.get("bias_model"), str):
         adopt(Path(settings["bias_model"]), place)

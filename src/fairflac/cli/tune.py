@@ -41,6 +41,12 @@ def tune_command(
     some. No choice sees the test split; its numbers are shown for the chosen run alone.
     """
     from fairflac.options import parse_assignments
+    from fairflac.settings import arrange
+
+    settings = parse_assignments(changes)
+    searched = {key.strip(): values.partition(",")[0] for key, _, values in (text.partition("=") for text in searches)}
+    arrange(dataset, method, settings | searched)
+
     from fairflac.train import Place, adopt
     from fairflac.tune.page import as_json, as_text, train_command
     from fairflac.tune.plan import make_plan
@@ -49,7 +55,7 @@ def tune_command(
     from fairflac.tune.study import tune
 
     load_optuna()  # what is missing is said before anything else
-    settings, place = parse_assignments(changes), Place(runs, data)
+    place = Place(runs, data)
     if isinstance(settings.get("bias_model"), str):
         adopt(Path(settings["bias_model"]), place)
     found = tune(make_plan(dataset, method, seed, settings, parse_searches(searches), rule), place, trials)

@@ -1,26 +1,17 @@
 """A user's own images by path: a folder or a CSV file."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 
 from fairflac.data.folder import Folder
 from fairflac.data.listing import checked_classes, split_of
 from fairflac.data.table import Table
-from fairflac.errors import UserError, unknown
 
 
 def own_images(path: Path, *, strict: bool = False) -> Folder | Table:
     return Folder(path=path, strict=strict) if path.is_dir() else Table(path=path, strict=strict)
-
-
-def no_such_data(name: str, known: Iterable[str]) -> NoReturn:
-    """Neither a dataset nor anything on disk."""
-    if Path(name).name != name or Path(name).suffix:
-        raise UserError(f"there is no folder or file '{name}': check the path")
-    unknown("dataset (and there is no such folder or file)", name, known)
 
 
 class Description(NamedTuple):

@@ -5,24 +5,24 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fairflac.build import load_split
+from fairflac.build import load_config, load_split
 from fairflac.config import RunConfig, resolve
+from fairflac.data.listing import checked_classes
 from fairflac.debias.bias_models import BiasModel
-from fairflac.debias.budget import Size, minutes
+from fairflac.debias.budget import AGAINST, Clock, Size, minutes
 from fairflac.debias.choice import VANILLA, Choice, choose
-from fairflac.debias.request import Request, planned
+from fairflac.debias.request import Plan, Request, planned
 from fairflac.errors import UserError
 from fairflac.export.writing import export
-from fairflac.files import write_text
-from fairflac.methods import METHODS
+from fairflac.files import check_folder, write_text
 from fairflac.metrics.classes import Change
-from fairflac.options import options_of
+from fairflac.names import known
 from fairflac.progress import tell
 from fairflac.report.html import write as write_report
 from fairflac.report.names import Names
 from fairflac.runs import Run
-from fairflac.settings import without
-from fairflac.train import Place, adopt, train
+from fairflac.settings import split_stage_one, without
+from fairflac.train import Place, adopt, rehearse, train
 from fairflac.validation import predict
 
 TITLE = "Does the model lean on a shortcut, and did debiasing help?"
@@ -39,26 +39,99 @@ class Outcome:
     model: Path
     report: Path
     card: Path
+    took: str  # of the budget
 
 
-def debias(request: Request, data: Path) -> Outcome:
+def debias(request: Request, data: Path, clock: Clock | None = None) -> Outcome:
     """Everything that is there already is taken as it is, so that the same request goes on where it was stopped."""
-    size = planned(request)
-    stage_one = request.stage_one(size)
-    settings: dict[str, Any] = {**request.data_settings(), **size.settings(), **request.changes}
-    if stage_one.columns is not None:
-        settings["columns"] = list(stage_one.columns)
-    against = resolve(request.dataset, stage_one.method, request.seed, {**stage_one.settings, **settings})
-    own = without(settings, options_of(METHODS[stage_one.method]))  # an alpha means nothing to vanilla
-    plain = resolve(request.dataset, VANILLA, request.seed, own)
+    clock = clock or Clock(request.budget)
+    check_folder(request.output)
+    checked_classes(request.listing())
+    bias = _models(request, Plan(request.output, "", request.provisional(), {})).bias  # its faults cost no measuring
+    plan = planned(request, clock, bias.work)
     place = Place(request.output / "runs", data)
-    if stage_one.run is not None:
-        adopt(stage_one.run, place)
-    tell(_announcement(request, size, stage_one))
-    runs = {VANILLA: _trained(plain, place), against.method: _trained(against, place)}
-    choice = _choice(runs, against, place)
-    kept = runs[choice.kept]
-    return _leave(request, choice, kept, runs)
+    if bias.run is not None:
+        adopt(bias.run, place)
+    models = _models(request, plan)
+    _rehearse(models, place)
+    tell(_announcement(request, plan.size, models.bias, clock))
+    pace = plan.size.epoch_seconds
+    if models.stage_one.train.epochs:
+        pace = _pace(_trained(models.stage_one, place), models) or pace
+    schedule = Schedule(request, place, clock)
+    plan = schedule.decide(plan, models.plain, pace * (1 + AGAINST))
+    runs = {VANILLA: _trained(_models(request, plan).plain, place)}
+    pace = _pace(runs[VANILLA], models) or pace
+    plan = schedule.decide(plan, models.against, pace * AGAINST)
+    models = _models(request, plan)
+    runs[models.against.method] = _trained(models.against, place)
+    choice = _choice(runs, models.against, place)
+    return _leave(request, choice, runs, plan, clock)
+
+
+@dataclass(frozen=True)
+class Models:
+    """What is trained, as a plan says."""
+
+    bias: BiasModel
+    plain: RunConfig
+    against: RunConfig
+
+    @property
+    def stage_one(self) -> RunConfig:
+        found = self.against.stage_one()
+        assert found is not None
+        return found
+
+
+def _models(request: Request, plan: Plan) -> Models:
+    bias = request.stage_one(plan.size)
+    shared: dict[str, Any] = request.data_settings()
+    if bias.columns is not None:
+        shared["columns"] = list(bias.columns)
+    settings = {**bias.settings, **shared, **plan.of(bias.method).settings(), **request.changes}
+    against = resolve(request.dataset, bias.method, request.seed, settings)
+    own, _ = split_stage_one(request.changes)  # vanilla has none, and an alpha means nothing to it
+    own = without(own, known("method", bias.method).options)
+    plain = resolve(request.dataset, VANILLA, request.seed, {**shared, **plan.of(VANILLA).settings(), **own})
+    return Models(bias, plain, against)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Looks at the clock when the turn of a model has come."""
+
+    request: Request
+    place: Place
+    clock: Clock
+
+    def decide(self, plan: Plan, config: RunConfig, epoch: float) -> Plan:
+        """How many epochs it gets: as planned, or fewer if time is short; `epoch`: seconds that each one costs."""
+        model, planned = config.method, plan.of(config.method).epochs
+        if model in plan.epochs or "epochs" in self.request.changes or self.place.run(config).done:
+            return plan
+        epochs = self.clock.affords(epoch, planned)
+        if epochs < planned:
+            tell(f"time is short: {model} is trained for {epochs} epochs, {planned} were planned")
+        return plan.decide(model, epochs)
+
+
+def _pace(run: Run, models: Models) -> float | None:
+    """Seconds of an epoch, if the run is of the same network and images as the models; counts from any machine."""
+    config, plain = load_config(run), models.plain
+    if (config.net, config.dataset, config.data_options) != (plain.net, plain.dataset, plain.data_options):
+        return None
+    seconds: float = run.result["seconds"]
+    return seconds / config.train.epochs
+
+
+def _rehearse(models: Models, place: Place) -> None:
+    """Before the first model is trained: what would end any of them."""
+    for config in (models.plain, models.against, _guesser(models.against)):
+        rehearse(config, place)
+    validation = load_split(models.against, place.data, "validation")
+    if validation is None or not len(validation):
+        raise UserError("there is no validation image to choose by: add images, or a folder 'val'")
 
 
 def _trained(config: RunConfig, place: Place) -> Run:
@@ -69,8 +142,7 @@ def _trained(config: RunConfig, place: Place) -> Run:
 
 def _choice(runs: dict[str, Run], against: RunConfig, place: Place) -> Choice:
     validation = load_split(against, place.data, "validation")
-    if validation is None or not len(validation):
-        raise UserError("there is no validation image to choose by: add images, or a folder 'val'")
+    assert validation is not None
     guesser = _guesser(against)
     guess = predict(_trained(guesser, place), validation).prediction
     tables = {name: predict(run, validation) for name, run in runs.items()}
@@ -96,15 +168,17 @@ def _same_images(one: RunConfig, other: RunConfig) -> bool:
     return bool(one.data_options.get("path") == other.data_options.get("path"))
 
 
-def _announcement(request: Request, size: Size, stage_one: BiasModel) -> str:
+def _announcement(request: Request, size: Size, bias: BiasModel, clock: Clock) -> str:
+    seconds = size.seconds(bias.work) + clock.spent
+    time = minutes(seconds) if clock.budget is None else f"{minutes(seconds)} of {minutes(clock.budget)}"
     return (
         f"{request.path}: {size.net} on images of {size.size} pixels, {size.epochs} epochs, batches of "
-        f"{size.batch_size}; about {minutes(size.seconds)} for both models. Bias model: {stage_one.says}."
+        f"{size.batch_size}; about {time} in all. Bias model: {bias.says}."
     )
 
 
-def _leave(request: Request, choice: Choice, kept: Run, runs: dict[str, Run]) -> Outcome:
-    output = request.output
+def _leave(request: Request, choice: Choice, runs: dict[str, Run], plan: Plan, clock: Clock) -> Outcome:
+    output, kept = request.output, runs[choice.kept]
     exported = export(kept, "safetensors", output / "model.safetensors")  # with its card
     report = output / "report.html"
     write_report(list(runs.values()), report, TITLE, foreword=choice.reasons)
@@ -116,10 +190,12 @@ def _leave(request: Request, choice: Choice, kept: Run, runs: dict[str, Run]) ->
         "lean": choice.lean and {name: value._asdict() for name, value in choice.lean._asdict().items()},
         "gains": {name: gain._asdict() for name, gain in choice.gains.items()},
         "clearly_worse": {name: [_change(one, kept) for one in lost] for name, lost in choice.worse.items()},
-        "plan": asdict(planned(request)),
+        "plan": {**asdict(plan.size), "epochs_by_model": plan.epochs},
+        "budget": clock.budget,
+        "seconds": round(clock.spent, 1),
     }
     write_text(output / "choice.json", json.dumps(record, indent=1))
-    return Outcome(choice, kept, runs, exported.file, report, exported.card)
+    return Outcome(choice, kept, runs, exported.file, report, exported.card, str(clock))
 
 
 def _change(one: Change, run: Run) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 
 from fairflac.config import RunConfig
 from fairflac.reproduce.estimate import hours
-from fairflac.reproduce.figures import FIGURES, figure_configs
+from fairflac.reproduce.figures import figure_configs
 from fairflac.reproduce.grid import plan
 from fairflac.reproduce.jobs import jobs_for
-from fairflac.reproduce.published import published, published_names
+from fairflac.reproduce.published import FIGURES, published, published_names
 from fairflac.reproduce.scales import Scale
 
 NO_RUNS = "table1"  # made from what methods declare
@@ -26,15 +26,17 @@ class Entry:
     hours: float  # estimated, one run after the other
 
 
-def contents(scale: Scale) -> list[Entry]:
-    """Tables, then figures, in the order of the paper."""
+def contents(scale: Scale, only: str | None = None) -> list[Entry]:
+    """Tables, then figures, in the order of the paper; or one of them."""
     entries = []
     for name in published_names():
+        if only not in (None, name):
+            continue
         table = published(name)
         configs = [] if name == NO_RUNS else plan(table, scale).configs()
         entries.append(_entry(name, table.alias, table.title, configs))
-    figures = [_entry(name, "", figure.title, figure_configs(name, scale)) for name, figure in FIGURES.items()]
-    return entries + figures
+    shown = {name: figure for name, figure in FIGURES.items() if only in (None, name)}
+    return entries + [_entry(name, "", figure.title, figure_configs(name, scale)) for name, figure in shown.items()]
 
 
 def _entry(name: str, alias: str, title: str, configs: list[RunConfig]) -> Entry:

@@ -1,4 +1,4 @@
-"""What the paper printed: the tables of `published.toml`, by number or by speaking name."""
+"""What the paper printed: the tables of `published.toml`, by number or by speaking name, and its figures."""
 
 import tomllib
 from collections.abc import Mapping
@@ -63,6 +63,41 @@ class PublishedTable:
     def changes(self, row: Row, column: Column) -> dict[str, Any]:
         """What the run behind a cell changes in the recipe of its dataset and method."""
         return {**self.settings, **row.settings, **column.settings}
+
+
+class PaperFigure(NamedTuple):
+    """A figure by the cells of a table whose runs it shows, of one seed each."""
+
+    title: str
+    drawing: str  # in our catalogue
+    table: str
+    rows: tuple[str, ...]
+    columns: tuple[int, ...]
+
+
+FIGURES = {
+    "figure1": PaperFigure(
+        "Distances from one central sample", "distances-from-centre", "table2", ("Vanilla (CE)", "FLAC (CE)"), (0,)
+    ),
+    "figure3": PaperFigure(
+        "Similarities over S at the weakest and the strongest bias",
+        "similarities",
+        "table2",
+        ("Vanilla (CE)", "FLAC (CE)"),
+        (0, 3),
+    ),
+    "figure4": PaperFigure(
+        "Nearest neighbours of a minority query", "nearest-neighbours", "table4", ("Vanilla (CE)", "FLAC (CE)"), (0,)
+    ),
+    "figure5": PaperFigure("Pairs in S per batch", "pairs-per-batch", "table2", ("FLAC (CE)",), (0, 1, 2, 3)),
+}
+
+
+def official_name(name: str) -> str:
+    """`table2` for `table2` and `biased-mnist`, `figure1` for itself."""
+    if name.startswith("figure"):
+        return name if name in FIGURES else unknown("figure", name, FIGURES)
+    return published(name).name
 
 
 def published(name: str) -> PublishedTable:

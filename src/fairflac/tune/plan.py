@@ -7,8 +7,7 @@ from typing import Any
 
 from fairflac.config import RunConfig, resolve
 from fairflac.errors import UserError, unknown
-from fairflac.methods import METHODS
-from fairflac.options import options_of
+from fairflac.names import known
 from fairflac.progress import tell
 from fairflac.settings import without
 from fairflac.tune.rules import ORACLE, VALIDATION_RULES
@@ -39,7 +38,7 @@ class Plan:
         """The model whose guesses form groups: GCE leans on what is easy, and needs no attribute labels."""
         own = ("bias_model", "biased_net", "selection")
         shared = {key: value for key, value in self.changes.items() if key.partition(".")[0] not in own}
-        return resolve(self.dataset, "gce", self.seed, without(shared, options_of(METHODS[self.method])))
+        return resolve(self.dataset, "gce", self.seed, without(shared, known("method", self.method).options))
 
     @property
     def id(self) -> str:
