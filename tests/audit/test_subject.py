@@ -110,7 +110,7 @@ def test_a_dataset_with_the_settings_of_the_run(tiny_run: Run, tmp_path: Path) -
     [
         ({"name": "biased-digit"}, "did you mean 'biased-digits'"),
         ({"name": "nowhere.csv"}, "no folder or file .nowhere.csv."),
-        ({"name": "biased-digits", "changes": {"p": 1}}, "p = 1"),
+        ({"name": "biased-digits", "changes": {"p": 1}}, "unknown setting for biased-digits 'p'"),
         ({"name": "biased-digits", "changes": {"validation": 0}, "split": "validation"}, "no validation split"),
         ({"name": "biased-digits"}, "takes images of 16 x 16, and biased-digits has them at 28 x 28"),
         ({"name": "PHOTOS", "changes": {"q": 0.9}}, "--set changes a dataset"),

@@ -131,7 +131,7 @@ def told_so_far(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (["bars", "--set", "batch_size=4000"], "lower validation"),
         (["bars", "-o", "in-the-way"], "choose another folder"),
         (["bars", "--set", "weights=evil.pt"], "cannot read weights from 'evil.pt'"),
-        (["one-class"], "two classes or more"),
+        (["one-class"], "only the class .standing."),
     ],
 )
 def test_nothing_is_trained_before_everything_is_checked(
