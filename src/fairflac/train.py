@@ -63,18 +63,22 @@ def train(config: RunConfig, place: Place, *, resume: bool = True, devices: int 
     return run if fabric.is_global_zero else None
 
 
-def rehearse(config: RunConfig, place: Place) -> None:
+def rehearse(config: RunConfig, place: Place, resume: bool = True) -> None:
     """Do everything but training, for a run and the one it depends on: what would end them later is said now."""
     check_folder(place.runs)
-    stage_one = config.stage_one()
-    for one in (stage_one, config) if stage_one is not None else (config,):
-        run = place.run(one)
-        _check_images(one, run)
-        if not run.done:
-            data = load_splits(one, place.data).train
-            build_method(one, data.task)
-    if stage_one is not None and (bias_run := place.run(stage_one)).done and not run.done:
-        _try_bias_model(bias_run, data)
+    stage_one, run = config.stage_one(), place.run(config)
+    bias_run = stage_one and place.run(stage_one)
+    if stage_one and bias_run:
+        _check_images(stage_one, bias_run)
+        if not bias_run.done:
+            build_method(stage_one, load_splits(stage_one, place.data).train.task)
+    if resume:
+        _check_images(config, run)
+    if not (run.done and resume):
+        data = load_splits(config, place.data).train
+        build_method(config, data.task)
+        if bias_run and bias_run.done:
+            _try_bias_model(bias_run, data)
 
 
 def _try_bias_model(run: Run, data: BiasedDataset) -> None:
@@ -104,7 +108,7 @@ def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = Tr
         raise UserError(f"the bias model wants precision {precision}: train it first, as a run of its own")
     stage_one = config.stage_one()
     if stage_one is not None and not place.run(stage_one).done:
-        rehearse(config, place)
+        rehearse(config, place, resume)
     bias_run = _complete(stage_one, place, fabric) if stage_one else None
     if not fabric.is_global_zero:
         _train(config, place, fabric, run, bias_run)
