@@ -157,7 +157,7 @@ def test_labels_that_trained_the_bias_model_are_owned_up_to(tmp_path: Path) -> N
     [
         ({"weights": "evil.pt"}, "there is no weight file"),
         ({"selection": "accuracy"}, "needs validation data"),
-        ({"batch_size": 20_000}, "lower validation"),
+        ({"batch_size": 20_000}, "hold out a smaller share|take smaller batches"),
     ],
 )
 def test_what_ends_a_run_is_said_before_its_bias_model_is_trained(

@@ -128,7 +128,7 @@ def told_so_far(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (["bars", "--bias-model", "damaged"], "is damaged"),
         (["bars", "--set", "alpha=-3"], "alpha = -3"),
         (["bars", "--set", "validation=0"], "no validation image to choose by"),
-        (["bars", "--set", "batch_size=4000"], "lower validation"),
+        (["bars", "--set", "batch_size=4000"], "hold out a smaller share|take smaller batches"),
         (["bars", "-o", "in-the-way"], "choose another folder"),
         (["bars", "--set", "weights=evil.pt"], "cannot read weights from 'evil.pt'"),
         (["one-class"], "only the class .standing."),
