@@ -1,5 +1,6 @@
 """A run goes by position in one list of images: another list is refused, and not taken for the first."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -41,6 +42,12 @@ def test_a_finished_run_is_not_taken_for_one_of_other_images(own: Path, tmp_path
     (own / "below" / "99.png").unlink()
     with pytest.raises(UserError, match="other images"):
         trained(own, tmp_path)
+
+
+def test_a_folder_that_could_not_be_found_again(own: Path, tmp_path: Path) -> None:
+    odd = own.rename(tmp_path / os.fsdecode(b"photos\xff"))
+    with pytest.raises(UserError, match=r"no text in UTF-8.*rename"):
+        trained(odd, tmp_path)
 
 
 def test_seeds_have_other_test_images(program: Program, own: Path, tmp_path: Path) -> None:

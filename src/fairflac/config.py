@@ -86,7 +86,10 @@ class RunConfig(BaseModel):
         return self.bias_model.model_copy(update={"seed": self.seed})
 
     def to_toml(self) -> str:
-        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
+        text = tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
+        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise UserError("a path in the settings is no text in UTF-8, and could not be read back: rename the folder")
+        return text
 
 
 def resolve(dataset: str, method: str, seed: int | None = 0, changes: dict[str, Any] | None = None) -> RunConfig:

@@ -31,10 +31,14 @@ class Stopped(Exception):
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
     """Reject a name that is not in `known`, suggesting the nearest valid one."""
+    raise UserError(f"unknown {kind} '{name}': {hint(name, known)}")
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """The nearest name, or all of them."""
     known = sorted(known)
     near = get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
-    raise UserError(f"unknown {kind} '{name}': {hint}")
+    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
 
 
 def describe_os_error(error: OSError) -> str:

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from fairflac.errors import UserError, unknown
+from fairflac.errors import UserError, hint, unknown
 from fairflac.options import options_of
 
 Kind = Literal["dataset", "method", "net"]
@@ -73,7 +73,7 @@ def no_such_data(name: str, known: Iterable[str]) -> NoReturn:
     """Neither a dataset nor anything on disk."""
     if Path(name).name != name or Path(name).suffix:
         raise UserError(f"there is no folder or file '{name}': check the path")
-    unknown("dataset (and there is no such folder or file)", name, known)
+    raise UserError(f"there is no folder or file '{name}', and no dataset of that name: {hint(name, known)}")
 
 
 @cache

@@ -122,3 +122,17 @@ def test_mistakes(choice: dict, part: str, model: Trained, photos: Path, tmp_pat
     named = {**choice, "name": choice["name"].replace("PHOTOS", str(photos))}
     with pytest.raises(UserError, match=part):
         subject(model, Choice(root=tmp_path, **named))
+
+
+def test_a_row_without_its_file_moves_no_label(model: Trained, photos: Path, tmp_path: Path) -> None:
+    """A second list that names one file more once found the images of the first."""
+    own = Path(shutil.copytree(photos, tmp_path / "own"))
+    rows = [f"{path.relative_to(own)},{path.parent.name}" for path in sorted(own.rglob("*.png"))]
+    for place in (None, 0, 40, len(rows)):
+        listed = rows if place is None else [*rows[:place], "above/mistyped.png,above", *rows[place:]]
+        (own / "list.csv").write_text("\n".join(["path,label", *listed]))
+        data = subject(model, Choice(str(own / "list.csv"), tmp_path)).data
+        assert [str(name) for name in data.names] == [row.partition(",")[0] for row in rows]
+        assert [data.task.classes[y] for y in data.y] == [row.partition(",")[2] for row in rows]
+        bright = data.images[:, :9].mean((1, 2, 3)) > data.images[:, 9:].mean((1, 2, 3))
+        assert (bright == (data.y == data.task.classes.index("above"))).all()

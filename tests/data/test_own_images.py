@@ -174,8 +174,12 @@ def test_outside_is_allowed_when_the_user_says_so(table: Path, tmp_path: Path) -
 
 
 def test_mistakes_with_a_folder_are_one_line(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="not a folder"):
+    with pytest.raises(UserError, match="there is no folder"):
         Folder(path=tmp_path / "nowhere").load(tmp_path, "train")
+    with pytest.raises(UserError, match="not a folder"):
+        Folder(path=folder / "cat" / "0.png").load(tmp_path, "train")
+    with pytest.raises(UserError, match="is a folder"):
+        Table(path=folder).load(tmp_path, "train")
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="no images"):
         Folder(path=tmp_path / "empty").load(tmp_path, "train")

@@ -70,8 +70,10 @@ class Folder(Dataset):
 
 def list_folder(path: Path) -> Listing:
     """`path/<class>/…` or `path/{train,val,test}/<class>/…`; hidden files and folders do not count."""
+    if not path.exists():
+        raise UserError(f"there is no folder '{path}': check the path")
     if not path.is_dir():
-        raise UserError(f"'{path}' is not a folder: give one with a subfolder of images for each class")
+        raise UserError(f"'{path}' is not a folder: give one with a subfolder of images for each class, or take csv")
     tree = _Tree(path)
     parts, notes = _split_folders(path)
     names, labels, splits = [], [], []

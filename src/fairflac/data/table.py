@@ -114,10 +114,10 @@ def _text(path: Path) -> str:
     except FileNotFoundError:
         raise UserError(f"there is no file '{path}': check the path") from None
     except IsADirectoryError:
-        raise UserError(f"'{path}' is a folder, not a CSV file") from None
+        raise UserError(f"'{path}' is a folder: give a CSV file, or take folder") from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise UserError(f"line {line} of '{path}' is not in UTF-8: save it as a CSV file in UTF-8") from None
+        raise UserError(f"line {line} of '{path}' is not in UTF-8: give a CSV file, saved in UTF-8") from None
     if (place := text.find("\0")) >= 0:
         line = text.count("\n", 0, place) + 1
         raise UserError(f"line {line} of '{path}' holds a NUL byte, so it is no text: save it as a CSV file in UTF-8")
