@@ -27,11 +27,13 @@ from fairflac.build import build_method, load_split
 from fairflac.config import resolve
 from fairflac.data.base import BiasedDataset
 from fairflac.engine import make_fabric
+from fairflac.hardware import best_device
 from fairflac.losses.flac.dense import DenseFLACLoss
 from fairflac.methods import Frozen
 from fairflac.methods.flac import FLAC
 from fairflac.nets.simple_conv import SimpleConvNet
 from fairflac.optimise import Optimisation
+from fairflac.precision import choose_precision
 from fairflac.train import Batches
 from fairflac.types import Output
 
@@ -101,9 +103,10 @@ def textbook(data: BiasedDataset, clock: Clock) -> Step:
 def ours(data: BiasedDataset, clock: Clock) -> tuple[Step, str]:
     """The parts of `fairflac train`, with clocks between them."""
     config = resolve("biased-mnist", "flac", 0, {"alpha": ALPHA})
-    fabric = make_fabric(config.train.precision, 1, 1)
     method = build_method(config, data.task)
     assert isinstance(method, FLAC)
+    shape, device = (3, *data.task.image_size), torch.device(best_device())
+    fabric = make_fabric(choose_precision(config.train.precision, method.net, shape, device))
     table = Output(torch.rand(len(data), 10), torch.rand(len(data), 128))
     bias = BiasSource(Frozen(SimpleConvNet(10)), table, {})
     batches, minimise = Batches(method, data, config, fabric, bias), Optimisation(method, config.train, fabric)

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -5,15 +6,25 @@ from lightning_fabric import Fabric
 
 from fairflac.bf16 import keep_clear_of_broken_amx
 from fairflac.engine import make_fabric
+from fairflac.precision import VARIABLE
 from program import program  # noqa: F401 (a fixture)
 from trained_runs import folder_run, photos, tiny_run  # noqa: F401 (fixtures)
 
 keep_clear_of_broken_amx()
+# No test depends on what the CPU can do, in this process or in one that it starts: `auto` means fp32. Otherwise:
+# FAIRFLAC_PRECISION=bf16-mixed make test, or FAIRFLAC_PRECISION=auto for what this machine would choose.
+os.environ.setdefault(VARIABLE, "32-true")
 
 
 @pytest.fixture(scope="session")
 def fabric() -> Fabric:
     return make_fabric("32-true")
+
+
+@pytest.fixture(params=["32-true", "bf16-mixed"])
+def any_fabric(request: pytest.FixtureRequest) -> Fabric:
+    """For what must hold in either precision. A CPU without bf16 emulates it, which is slow and all the same."""
+    return make_fabric(request.param)
 
 
 @pytest.fixture(autouse=True)

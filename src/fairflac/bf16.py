@@ -1,7 +1,7 @@
-"""Is arithmetic in bf16 faster than in fp32 on this processor?
+"""Does this processor compute in bf16, and is a network faster in it? Tried once on a machine, and kept.
 
-Its flags do not tell: without AMX bf16 can be the slower one, and some virtual machines announce AMX and end every
-process that uses it. So it is tried once in a process of its own, and the answer is kept. Imports no torch.
+A processor's flags do not tell: without AMX bf16 can be the slower one, and some virtual machines announce AMX and end
+every process that uses it. Imports no torch.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -16,35 +17,35 @@ from pathlib import Path
 
 from fairflac.files import write_text
 
-BROKEN = 0.0  # the gain of what ends the process
+BROKEN = 0.0  # the gain of what does not work
 ISA = "ONEDNN_MAX_CPU_ISA"
 WITHOUT_AMX = "AVX512_CORE_FP16"  # all that a processor with AMX has besides
 TRIAL_SECONDS = 120
-# Forward and backward pass of a convolution and of products, as networks here have them (a processor may die of one and
-# not of the other); prints fp32 seconds per bf16 second.
+# Forward and backward pass of a convolution and of products, as networks here have them: a processor may die of one and
+# not of the other.
 TRIAL = """
-import time, torch
+import torch
 conv = torch.nn.Conv2d(64, 64, 3, padding=1).to(memory_format=torch.channels_last)
 linear = torch.nn.Linear(64, 256)
 x = torch.randn(32, 64, 28, 28).contiguous(memory_format=torch.channels_last)
-def seconds(bf16):
-    start = time.perf_counter()
-    with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-        y = linear(conv(x).permute(0, 2, 3, 1).flatten(0, 2)) + linear(conv(x).mean((2, 3))).mean()
-    y.float().mean().backward()
-    return time.perf_counter() - start
-pairs = [(seconds(False), seconds(True)) for _ in range(6)]
-print(min(a for a, _ in pairs) / min(b for _, b in pairs))
+with torch.autocast("cpu", torch.bfloat16):
+    y = linear(conv(x).permute(0, 2, 3, 1).flatten(0, 2)) + linear(conv(x).mean((2, 3))).mean()
+y.float().mean().backward()
 """
 
 
 @cache
-def bf16_gain() -> float:
-    """How many times faster bf16 is; `BROKEN` if a process that uses it dies."""
-    kept = _kept()
+def bf16_works() -> bool:
+    """Does a process live on that computes in bf16? Tried in one of its own."""
+    return kept_gain(_tried) != BROKEN
+
+
+def kept_gain(measure: Callable[[], float], *what: str) -> float:
+    """What was measured of `what` on this machine before, or now, and kept in the user's cache."""
+    kept = _kept(what)
     with suppress(OSError, ValueError):
         return float(kept.read_text())
-    gain = _tried()
+    gain = measure()
     with suppress(OSError):  # a home that cannot be written to costs a trial each time
         write_text(kept, f"{gain}\n")
     return gain
@@ -52,22 +53,23 @@ def bf16_gain() -> float:
 
 def keep_clear_of_broken_amx() -> None:
     """Before torch computes anything: where AMX is announced and ends processes, its library is told to do without."""
-    if ISA not in os.environ and "amx_bf16" in _cpuinfo().split() and bf16_gain() == BROKEN:
+    if ISA not in os.environ and "amx_bf16" in _cpuinfo().split() and not bf16_works():
         os.environ[ISA] = WITHOUT_AMX
 
 
 def _tried() -> float:
     try:
-        done = subprocess.run([sys.executable, "-c", TRIAL], capture_output=True, text=True, timeout=TRIAL_SECONDS)
-        return float(done.stdout) if done.returncode == 0 else BROKEN
-    except (OSError, ValueError, subprocess.TimeoutExpired):
+        done = subprocess.run([sys.executable, "-c", TRIAL], capture_output=True, timeout=TRIAL_SECONDS)
+        return BROKEN if done.returncode else 1.0
+    except (OSError, subprocess.TimeoutExpired):
         return BROKEN
 
 
-def _kept() -> Path:
+def _kept(what: tuple[str, ...]) -> Path:
     """Where the answer is kept, for this processor, kernel and torch."""
     machine = [_cpuinfo_line("model name"), _cpuinfo_line("flags"), platform.platform(), version("torch")]
-    key = hashlib.sha256("\n".join([*machine, os.environ.get(ISA, "")]).encode()).hexdigest()[:12]
+    facts = "\n".join([*machine, os.environ.get(ISA, ""), *what])
+    key = hashlib.sha256(facts.encode()).hexdigest()[:12]
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairflac" / f"bf16-gain-{key}"
 
 

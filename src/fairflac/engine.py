@@ -1,5 +1,6 @@
 """The training loop: epochs, steps, checkpoints, and stopping without losing anything."""
 
+import logging
 import math
 import threading
 import time
@@ -18,7 +19,7 @@ from fairflac.data.base import BiasedDataset
 from fairflac.data.sampling import epoch_batches
 from fairflac.errors import Diverged, Stopped, UserError
 from fairflac.evaluate import predictions
-from fairflac.hardware import best_device, choose_precision
+from fairflac.hardware import best_device, synchronise
 from fairflac.history import HistoryLog
 from fairflac.losses.gather import gather
 from fairflac.methods.base import Method
@@ -31,17 +32,17 @@ from fairflac.stopping import stop_requests
 from fairflac.types import Batch
 
 CHECKPOINT_SECONDS = 300.0  # between two checkpoints inside an epoch
+logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # what it does is ours to tell
 
 
-def make_fabric(precision: str = "auto", devices: int = 1, num_nodes: int = 1) -> Fabric:
-    """Device, precision and processes; launched, so that collectives work from here on."""
-    device = best_device()
+def make_fabric(precision: str = "32-true", devices: int = 1, num_nodes: int = 1) -> Fabric:
+    """Device, processes and the precision of training; launched, so that collectives work from here on."""
     fabric = Fabric(
-        accelerator=device,
+        accelerator=best_device(),
         devices=devices,
         num_nodes=num_nodes,
         strategy="ddp" if devices * num_nodes > 1 else "auto",
-        precision=choose_precision(precision, device),  # type: ignore[arg-type]
+        precision=precision,  # type: ignore[arg-type]
     )
     fabric.launch()
     return fabric
@@ -53,6 +54,30 @@ class BatchSource(Protocol):
     def __call__(self, index: Tensor, epoch: int) -> Batch: ...
 
     def unaugmented(self) -> Iterable[Batch]: ...
+
+
+def in_precision(fabric: Fabric, precision: str) -> Fabric:
+    """The same processes with another precision: every run has its own."""
+    if fabric.strategy.precision.precision == precision:
+        return fabric
+    nodes: int = getattr(fabric.strategy, "num_nodes", 1)
+    return make_fabric(precision, fabric.world_size // nodes, nodes)
+
+
+def generator_states(device: torch.device) -> dict[str, Tensor]:
+    """Of everything that a step may draw from: the processor's generator, and that of a GPU."""
+    return {kind: _of(kind).get_rng_state() for kind in dict.fromkeys(("cpu", device.type))}
+
+
+def set_generators(states: dict[str, Tensor]) -> None:
+    """Those of a device that is not here have nothing to go on with."""
+    for kind, state in states.items():
+        if kind in ("cpu", best_device()):
+            _of(kind).set_rng_state(state)
+
+
+def _of(kind: str) -> Any:
+    return torch if kind == "cpu" else getattr(torch, kind)
 
 
 @dataclass
@@ -193,12 +218,16 @@ class Training:
             raise Stopped(f"stopped in epoch {self.state.epoch + 1}; start it again to go on from here")
 
     def _tick(self) -> None:
+        synchronise(self.fabric.device)
         now = time.monotonic()
         self.state.seconds += now - self.clock
         self.clock = self.saved = now
 
     def _save(self, path: Any) -> None:
-        random = gather(torch.get_rng_state()[None].to(self.fabric.device))  # one row per process
+        random = {
+            name: gather(state[None].to(self.fabric.device)).cpu()  # one row per process
+            for name, state in generator_states(self.fabric.device).items()
+        }
         if self.fabric.is_global_zero:
             content = {
                 "config": self.config.model_dump(mode="json"),
@@ -206,7 +235,8 @@ class Training:
                 "method": self.method.state_dict(),
                 "optimisation": self.optimisation.state_dict(),
                 "state": asdict(self.state),
-                "random": random.cpu(),
+                "random": random.pop("cpu"),
+                "device_random": random,
                 "precision": self.fabric.strategy.precision.precision,
                 "scaler": self.fabric.strategy.precision.state_dict(),
             }
@@ -222,7 +252,8 @@ class Training:
             self.state = State(**content["state"])
             self.state.sums = {name: total.to(self.fabric.device) for name, total in self.state.sums.items()}
             # With another number of processes the rows differ; any of them is a valid state to go on from.
-            torch.set_rng_state(content["random"][self.fabric.global_rank % len(content["random"])])
+            rank, random = self.fabric.global_rank, {"cpu": content["random"], **content.get("device_random", {})}
+            set_generators({name: rows[rank % len(rows)] for name, rows in random.items()})
             precision = self.fabric.strategy.precision
             if content["precision"] == precision.precision:
                 precision.load_state_dict(content["scaler"])

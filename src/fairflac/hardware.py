@@ -1,4 +1,4 @@
-"""What this machine is and which arithmetic is fast on it."""
+"""What this machine is and what it can compute."""
 
 import os
 import platform
@@ -9,10 +9,7 @@ from pathlib import Path
 
 import torch
 
-from fairflac.bf16 import BROKEN, bf16_gain
-from fairflac.errors import UserError
-
-WORTH_IT = 1.2  # times faster, for digits that bf16 loses
+from fairflac.bf16 import bf16_works
 
 
 def cpu_name() -> str:
@@ -25,24 +22,26 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
-def has_fast_bf16(device: str) -> bool:
-    """Is bf16 worth it? Emulated, it is many times slower than fp32, and a processor's flags promise too much."""
+def has_bf16(device: str) -> bool:
+    """Can it compute in bf16 itself? Emulated, that is many times slower than fp32, and a processor's flags promise too
+    much."""
     if device == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device == "cpu":
         capabilities = torch.cpu.get_capabilities()
         claimed = capabilities.get("avx512_bf16") or capabilities.get("amx_bf16")
-        return bool(claimed) and bf16_gain() > WORTH_IT
+        return bool(claimed) and bf16_works()
     return False
 
 
-def choose_precision(precision: str, device: str) -> str:
-    """`auto` is bf16-mixed where the hardware has it and fp32 elsewhere."""
-    if precision == "16-mixed" and device == "cpu":
-        raise UserError("16-mixed needs a GPU: take bf16-mixed, 32-true or auto on a CPU")
-    if precision != "auto":
-        return precision
-    return "bf16-mixed" if has_fast_bf16(device) else "32-true"
+def device_name(device: torch.device) -> str:
+    """What the machine has several of, or may be changed."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait until it has done what it was told, before a clock is read."""
+    getattr(torch, device.type).synchronize()
 
 
 @contextmanager
@@ -84,12 +83,12 @@ def describe() -> dict[str, str | int]:
         "cpu": cpu_name(),
         "cores": os.cpu_count() or 1,
         "threads": torch.get_num_threads(),
-        "fast bf16": _bf16_in_words(best_device()),
+        "bf16": _bf16_in_words(best_device()),
     }
 
 
 def _bf16_in_words(device: str) -> str:
-    if has_fast_bf16(device):
+    if has_bf16(device):
         return "yes"
-    broken = device == "cpu" and torch.cpu.get_capabilities().get("amx_bf16") and bf16_gain() == BROKEN
+    broken = device == "cpu" and torch.cpu.get_capabilities().get("amx_bf16") and not bf16_works()
     return "no: this machine announces AMX, and a process that uses it dies" if broken else "no"

@@ -114,6 +114,10 @@ class Run:
         write_text(self.path / "config.toml", config)
         write_text(self.path / "env.json", json.dumps(env, indent=1))
 
+    def add_to_env(self, **facts: Any) -> None:
+        before = self.env if (self.path / "env.json").exists() else {}
+        write_text(self.path / "env.json", json.dumps({**before, **facts}, indent=1))
+
     def write_history(self, history: list[dict[str, Any]]) -> None:
         write_text(self.path / "metrics.jsonl", "".join(json.dumps(entry) + "\n" for entry in history))
 

@@ -1,20 +1,14 @@
 """How long an image takes in training on this machine: measured there and then."""
 
-import time
 from functools import cache
 
 import torch
-import torch.nn.functional as F
 
 from fairflac.build import build_method
 from fairflac.config import RunConfig
-from fairflac.engine import make_fabric
+from fairflac.hardware import best_device
+from fairflac.precision import Steps, choose_precision
 from fairflac.types import Attribute, TaskSpec
-
-# Pixels to measure with: 128 digits, or 8 photographs.
-PIXELS = 400_000
-BATCHES = (4, 128)
-ROUNDS = 2
 
 
 def plain(config: RunConfig, size: int) -> RunConfig:
@@ -42,19 +36,8 @@ def seconds_per_image(config: RunConfig) -> float:
 
 @cache
 def _measured(config_json: str) -> float:
-    """The best of some rounds, of which the first warms up."""
     config = RunConfig.model_validate_json(config_json)
-    task, fabric = any_task(config), make_fabric(config.train.precision)
-    net = build_method(config, task).net.to(fabric.device)
-    side = task.image_size[0]
-    count = min(max(PIXELS // side**2, BATCHES[0]), BATCHES[1])
-    images = torch.rand(count, 3, side, side, device=fabric.device).contiguous(memory_format=torch.channels_last)
-    y = torch.zeros(count, dtype=torch.long, device=fabric.device)
-    best = float("inf")
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        with fabric.autocast():
-            loss = F.cross_entropy(net(images).logits, y)
-        loss.backward()
-        best = min(best, time.perf_counter() - start)
-    return best / count
+    task, device = any_task(config), torch.device(best_device())
+    net, shape = build_method(config, task).net, (3, *task.image_size)
+    precision = choose_precision(config.train.precision, net, shape, device)
+    return Steps(net, shape, device).seconds_per_image(precision)

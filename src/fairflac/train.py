@@ -18,14 +18,15 @@ from fairflac.config import RunConfig
 from fairflac.data.augment import make_augmentation
 from fairflac.data.base import BiasedDataset
 from fairflac.data.tensors import inputs_of
-from fairflac.engine import State, Training, make_fabric
+from fairflac.engine import State, Training, in_precision, make_fabric
 from fairflac.errors import UserError
 from fairflac.evaluate import EVALUATION_BATCH, predictions
 from fairflac.files import check_folder, write_text
 from fairflac.gallery import Gallery
-from fairflac.hardware import choose_precision, describe
+from fairflac.hardware import describe
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
+from fairflac.precision import check_precision, choose_precision
 from fairflac.progress import tell
 from fairflac.report.quality import quality_line
 from fairflac.runs import Run
@@ -58,8 +59,13 @@ def train(config: RunConfig, place: Place, *, resume: bool = True, devices: int 
     if run.done and resume:
         _check_images(config, run)
         return run
-    fabric = make_fabric(config.train.precision, devices, num_nodes)
-    _complete(config, place, fabric, resume)
+    fabric = make_fabric(devices=devices, num_nodes=num_nodes)
+    try:
+        _complete(config, place, fabric, resume)
+    except RuntimeError as error:  # from a message between processes: what ended the first one is for it to tell
+        if fabric.is_global_zero or ("gloo" not in str(error) and not isinstance(error, torch.distributed.DistError)):
+            raise
+        raise UserError("the first process ended: see what it says") from None
     return run if fabric.is_global_zero else None
 
 
@@ -103,9 +109,7 @@ def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = Tr
         return run
     if config.train.batch_size % fabric.world_size:
         raise UserError(f"batch_size {config.train.batch_size} does not divide by {fabric.world_size} processes")
-    precision = choose_precision(config.train.precision, fabric.device.type)
-    if precision != fabric.strategy.precision.precision:
-        raise UserError(f"the bias model wants precision {precision}: train it first, as a run of its own")
+    check_precision(config.train.precision, fabric.device)
     stage_one = config.stage_one()
     if stage_one is not None and not place.run(stage_one).done:
         rehearse(config, place, resume)
@@ -118,7 +122,7 @@ def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = Tr
             return run  # finished by another process while this one trained the bias model
         if not resume:
             run.forget()
-        run.begin(config.to_toml(), {**describe(), "precision": precision, "processes": fabric.world_size})
+        run.begin(config.to_toml(), {**describe(), "processes": fabric.world_size})
         write_text(run.images, images_of(config) or "")
         _train(config, place, fabric, run, bias_run)
     return run
@@ -190,12 +194,26 @@ def fit(
     Seeds torch's generator: what a method draws in its steps differs between processes.
     """
     method.to(fabric.device)
+    precision = _precision(method, config, data, fabric, run)
+    fabric = in_precision(fabric, precision)
+    if fabric.is_global_zero:
+        run.add_to_env(precision=precision)
     torch.manual_seed((config.seed or 0) * 1_000_003 + fabric.global_rank)
     batches = Batches(method, data, config, fabric, bias)
     method.prepare(batches.everything())
     training = Training(method, batches, len(data), config, fabric, run, validation)
     opening = f"bias model: {quality_line(bias.quality)}" if bias and bias.quality else None
     return training.fit(label, silent=silent, opening=opening)
+
+
+def _precision(method: Method, config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run) -> str:
+    """Chosen by the first process for all of them."""
+    chosen = ""
+    if fabric.is_global_zero:
+        begun = checkpoint.load(run.last, mapped=True).get("precision") if run.last.exists() else None
+        shape = data.images.shape[1:] if data.images.ndim == 2 else (3, *data.task.image_size)
+        chosen = choose_precision(config.train.precision, method.net, shape, fabric.device, begun)
+    return fabric.broadcast(chosen)
 
 
 def _attribute_labels(method: Method, bias_run: Run | None) -> float:

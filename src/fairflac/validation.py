@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fairflac.build import load_config, load_method
+from fairflac.build import load_method
 from fairflac.data.base import BiasedDataset
 from fairflac.engine import make_fabric
 from fairflac.evaluate import predictions
@@ -11,7 +11,7 @@ from fairflac.runs import Run
 
 
 def predict(run: Run, data: BiasedDataset) -> Predictions:
-    fabric = make_fabric(load_config(run).train.precision)
+    fabric = make_fabric()
     return predictions(load_method(run).to(fabric.device), data, fabric)
 
 

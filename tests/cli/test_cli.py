@@ -1,6 +1,7 @@
 """The program as a user meets it: what it prints, what it refuses, and with which exit code."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,7 @@ def test_doctor(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-de
     found = json.loads(fairflac("doctor", "--json", "--data", tmp_path, "--runs", tmp_path / "a" / "b").out)
     assert found["torch"].startswith("2.") and "writable" in found["runs folder"]
     assert "data get mnist" in found["mnist"] and found["one step of the demo"].endswith("ms")
+    assert found["precision auto means"].startswith(os.environ["FAIRFLAC_PRECISION"].replace("auto", ""))
 
 
 def test_train_evaluate_and_train_again(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

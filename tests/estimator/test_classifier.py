@@ -32,10 +32,11 @@ def test_the_package_has_nothing_else() -> None:
         fairflac.FLACRegressor  # noqa: B018
 
 
-@pytest.fixture(scope="module")
-def images() -> FLACClassifier:
+@pytest.fixture(scope="module", params=["32-true", "bf16-mixed"])
+def images(request: pytest.FixtureRequest) -> FLACClassifier:
     x, y, _ = lines()
-    return FLACClassifier(**TOY, **TOY_NET).fit(x, y)
+    settings = {**TOY_NET["settings"], "precision": request.param}
+    return FLACClassifier(**TOY, net=TOY_NET["net"], settings=settings).fit(x, y)
 
 
 def test_images_with_labels_in_words(images: FLACClassifier) -> None:

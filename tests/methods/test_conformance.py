@@ -12,6 +12,7 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
+from fairflac.engine import make_fabric
 from fairflac.errors import Stopped
 from fairflac.methods import METHODS, Frozen
 from fairflac.optimise import Optimisation
@@ -52,6 +53,14 @@ def test_step_moves_its_groups_and_nothing_else(name: str, fabric: Fabric, tmp_p
     for key, parameter in method.named_parameters():
         moved = not torch.equal(before[key], parameter)
         assert moved == (id(parameter) in trained), key
+
+
+@each_case
+def test_trains_in_bf16(name: str, tmp_path: Path) -> None:
+    training = toy_training(name, tmp_path, make_fabric("bf16-mixed"), epochs=2)
+    history = training.fit(name, silent=True).history
+    assert len(history) == 2 and all(math.isfinite(entry["loss"]) for entry in history)
+    assert all(parameter.dtype == torch.float32 for parameter in training.method.parameters())
 
 
 @each_case
@@ -101,6 +110,15 @@ def test_state_dict_round_trip(name: str, fabric: Fabric, tmp_path: Path) -> Non
 
 @each_case
 def test_resume_is_bit_exact(name: str, fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resume_is_bit_exact(name, fabric, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["flac", "lff", "disent with swaps", "ssa"])  # a loss, tables, two networks, stages
+def test_resume_is_bit_exact_in_bf16(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resume_is_bit_exact(name, make_fabric("bf16-mixed"), tmp_path, monkeypatch)
+
+
+def resume_is_bit_exact(name: str, fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = toy_training(name, tmp_path / "whole", fabric)
     whole.fit(name, silent=True)
     broken = toy_training(name, tmp_path / "broken", fabric)

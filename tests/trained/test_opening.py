@@ -1,3 +1,5 @@
+import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +130,11 @@ def test_files_that_are_no_model(tmp_path: Path) -> None:
     refused("--net", tmp_path / "half.pt", size=8)
     torch.save(foreign.MeanColour(), tmp_path / "pickled.pt")  # Python objects: never unpickled
     refused("it must be a state dict", tmp_path / "pickled.pt", net="resnet18", size=8)
+    (tmp_path / "plain.pt").write_bytes(pickle.dumps({"weight": 1}))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        refused("it must be a state dict", tmp_path / "plain.pt", net="resnet18", size=8)
+    assert not told  # torch warns of such a file
 
 
 def test_what_the_user_says_must_agree_with_the_file(tmp_path: Path, tiny_run: Run) -> None:

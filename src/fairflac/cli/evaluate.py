@@ -55,7 +55,7 @@ def evaluate_command(
         dataset = load_split(config, data, split.value)
     if dataset is None:
         raise UserError(f"{on or config.dataset} has no {split} split in this run: it was trained with validation = 0")
-    fabric = make_fabric(config.train.precision)
+    fabric = make_fabric()
     table = predictions(method.to(fabric.device), dataset, fabric)
     if split is SplitName.test and not on and opened.done:
         stored = opened.predictions  # what the bias model named, which need not be at hand

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from fairflac.checkpoint import read_tensors
 from fairflac.data.synsets import class_of
 from fairflac.errors import UserError
 from fairflac.files import write_text
@@ -67,7 +68,7 @@ def _from_tensors(folder: Path, names: Sequence[str]) -> list[np.ndarray]:
     columns = []
     for path in (folder / name for name in TENSORS):
         try:
-            tensor = torch.load(path, map_location="cpu", weights_only=True)
+            tensor = read_tensors(path)
         except FileNotFoundError:
             raise _wrong(path, "is missing beside the others") from None
         except Exception as error:  # torch raises nearly anything on damaged files

@@ -121,7 +121,7 @@ class FLACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if kind == "vectors":
             x = validate_data(self, x, reset=False, dtype=np.float32)
         data = unlabelled(x if kind == "vectors" else resized(x, self._stored_), self.method_.spec)
-        fabric = make_fabric(self._config_.train.precision)
+        fabric = make_fabric()
         logits, _ = infer(self.method_.to(fabric.device), data, fabric, torch.arange(len(data)))
         self.method_.cpu()  # where it can be pickled for any machine
         shares: np.ndarray = logits.double().softmax(1).cpu().numpy()

@@ -53,7 +53,7 @@ def learn(
     """Leaves torch's generator as it was. Ctrl-C ends it, for there is nothing to go on from."""
     devices = range(torch.cuda.device_count())
     with tempfile.TemporaryDirectory() as folder, torch.random.fork_rng(devices):
-        fabric = make_fabric(config.train.precision)
+        fabric = make_fabric()
         stages = _Stages(data, fabric, Path(folder), own, silent)
         try:
             source = stages.bias(config, bias_features) if METHODS[config.method].needs_bias_model else None

@@ -4,10 +4,10 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors.torch import load_file
 from torch import nn
 
+from fairflac.checkpoint import read_tensors
 from fairflac.errors import UserError
 
 # torchvision's files of ImageNet weights, by network. The last part of a name is how the file's sha256 begins.
@@ -35,9 +35,7 @@ def read_state(path: Path, kind: str) -> dict[str, Any]:
     try:
         _check_published(path)
         safe = path.suffix == ".safetensors"
-        state: dict[str, Any] = (
-            load_file(path) if safe else dict(torch.load(path, map_location="cpu", weights_only=True))
-        )
+        state: dict[str, Any] = load_file(path) if safe else dict(read_tensors(path))
     except FileNotFoundError:
         raise UserError(f"there is no weight file '{path}': check the path given as weights{_offer(kind)}") from None
     except UserError:

@@ -48,6 +48,6 @@ def _measure(run: Run, dataset: str, place: Place) -> None:
     config, method = load_config(run), load_method(run)
     data = load_other(dataset, {}, method.spec, config.seed or 0, place.data, "test")
     assert data is not None
-    fabric = make_fabric(config.train.precision)
+    fabric = make_fabric()
     numbers = summary(predictions(method.to(fabric.device), data, fabric))
     write_text(elsewhere(run, dataset), json.dumps(numbers, indent=1))
