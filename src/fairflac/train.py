@@ -26,6 +26,7 @@ from fairflac.gallery import Gallery
 from fairflac.hardware import describe
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
+from fairflac.metrics.classes import class_numbers
 from fairflac.precision import check_precision, choose_precision
 from fairflac.progress import tell
 from fairflac.report.quality import quality_line
@@ -149,8 +150,11 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
     method = build_method(config, data.task)
     label = config.method if config.target == "class" else f"bias model ({config.target})"
     state = fit(method, config, data, fabric, run, bias, validation, label=label, silent=place.silent)
+    history = state.history
     if config.train.selection != "last":
-        method.load_state_dict(checkpoint.load(run.best)["method"])
+        best = checkpoint.load(run.best)
+        method.load_state_dict(best["method"])
+        history = best["state"]["history"]  # up to the epoch that is kept
     table = predictions(method, test, fabric)
     if bias_run and bias and bias.guess_counts is not None and not table.bias:
         guess = predictions(load_method(bias_run).to(fabric.device), test, fabric).prediction
@@ -158,6 +162,7 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
     if fabric.is_global_zero:
         if not place.silent and (collapse := collapse_advice(table, "test")):
             tell(f"{label}: {collapse}")
+        training_images: list[int] = np.bincount(data.y, minlength=data.task.num_classes).tolist()
         result = {
             "dataset": config.dataset,
             "method": config.method,
@@ -165,6 +170,9 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
             "seed": config.seed,
             "selection": config.train.selection,
             "test": summary(table),
+            "validation": history[-1].get("validation") if history else None,
+            "training_images": training_images,
+            **class_numbers(table, data.task.classes, training_images),
             "seconds": round(state.seconds, 1),
             "attribute_labels": _attribute_labels(method, bias_run),
             "bias_model": None if bias_run is None else bias_run.path.name,

@@ -21,7 +21,7 @@ def test_a_cue_that_is_followed() -> None:
 def test_a_cue_that_is_followed_a_little_is_a_sign() -> None:
     said = verdict(made_audit(cue=CUE.lean - 0.01))
     assert said.word == "signs of a shortcut" and said.on == ["border"]
-    assert "border a little" in said.reasons[0] and "no proof" in said.reasons[-1]
+    assert "border somewhat" in said.reasons[0] and "no proof" in said.reasons[-1]
     assert verdict(made_audit(cue=CUE.sign + 0.01)).word == "signs of a shortcut"
     assert verdict(made_audit(cue=CUE.sign - 0.01)).word == "no evidence"
 

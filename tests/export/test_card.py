@@ -1,3 +1,4 @@
+import json
 import re
 import shutil
 import warnings
@@ -8,8 +9,9 @@ import pytest
 import yaml
 from PIL import Image
 
+from fairflac import checkpoint
 from fairflac.export.card import model_card
-from fairflac.export.evidence import markdown_table
+from fairflac.export.evidence import escaped, markdown_table
 from fairflac.export.header import yaml_lines
 from fairflac.export.writing import export
 from fairflac.metrics import measure
@@ -72,6 +74,34 @@ def test_without_attribute_labels_the_guessed_groups_are_a_hint(folder_run: Run)
     assert "The attribute is not known" in card and "A hint, and no evidence: flac-b is right on" in card
     assert "FLAC learns from" in card and "How many pairs of a batch does FLAC learn from?" in card
     assert "Sarridis" in card and "18 x 18" in card and "Trained on" in card
+
+
+def test_what_has_to_be_said_first_comes_first(tiny_run: Run, tmp_path: Path) -> None:
+    run = Run(shutil.copytree(tiny_run.path, tmp_path / "run"))
+    (run.path / "result.json").write_text(json.dumps(run.result | {"validation": {"accuracy": 1.0, "n": 1000}}))
+    card = model_card(run)
+    assert card.index("# vanilla on biased-digits") < card.index("> **Mind:** ") < card.index("An image classifier of")
+
+
+HOSTILE = "a|b `c` *d* _e_ [f](g) <script>alert(1)</script> ~~h~~\n# i"
+
+
+def test_names_of_classes_mean_nothing_to_markdown(folder_run: Run, tmp_path: Path) -> None:
+    run = Run(shutil.copytree(folder_run.path, tmp_path / "run"))
+    content = checkpoint.load(run.last)
+    content["task"]["classes"] = [HOSTILE, "b"]
+    checkpoint.save(run.last, content)
+    result = run.result | {"classes": [HOSTILE, "b"]}
+    (run.path / "result.json").write_text(json.dumps(result))
+    card = model_card(run)
+    assert "Every class:" in card and "confusion matrix" in card and "Always saying" in card
+    prose = re.sub(r"(`{3,}).*?\n\1", "", card, flags=re.DOTALL)
+    plain = prose.replace(escaped(HOSTILE), "")
+    for part in ("<script", "*d*", "`c`", "_e_", "[f](", "# i"):
+        assert part not in plain and HOSTILE not in prose, part
+    assert "| " + escaped(HOSTILE) + " | " in card
+    tables = [line for line in card.splitlines() if line.startswith("| ")]
+    assert all(len(re.findall(r"(?<!\\)\|", line)) in (3, 4, 5) for line in tables)
 
 
 def test_a_bias_model_says_what_it_predicts(tiny_run: Run, tmp_path: Path) -> None:

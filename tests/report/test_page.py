@@ -96,7 +96,7 @@ def test_page_can_be_read_aloud(runs: list[Run]) -> None:
     page = Page(render(runs, "A title"))
     assert len(page.all("img")) >= 4 and all(image["alt"] for image in page.all("img"))
     assert page.all("html")[0]["lang"] == "en-GB" and len(page.all("h1")) == 1
-    assert len(page.all("caption")) == len(page.all("table")) == 6
+    assert len(page.all("caption")) == len(page.all("table")) == 9
     assert all(image["aria-label"] for image in page.all("span") if image.get("role") == "img")
     assert all(cell["scope"] in ("row", "col") for cell in page.all("th"))
     scrollable = [element for element in page.all("div") if (element.get("class") or "").startswith("scroll")]

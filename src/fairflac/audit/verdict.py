@@ -58,7 +58,7 @@ def _group(attribute: str, gap: Measured) -> str:
 
 
 def _cue(one: Followed, how: Strength) -> str:
-    little = "" if how is Strength.LEAN else " a little"
+    little = "" if how is Strength.LEAN else " somewhat"
     return (
         f"It follows the {one.cue}{little} ({CUES[one.cue].meaning}): given that of an image of another class, it "
         f"names that class for {with_range(one.follows)} of the images; given that of its own class, for "

@@ -53,7 +53,7 @@ def debias_command(
 
     from fairflac.debias.budget import Clock, parse_budget
     from fairflac.debias.request import Request
-    from fairflac.debias.work import debias
+    from fairflac.debias.work import debias, outcome_alarms
     from fairflac.report.tables import as_text, rows
 
     request = Request(
@@ -73,6 +73,7 @@ def debias_command(
         typer.echo((request.output / "choice.json").read_text())
         return
     table = rows(list(outcome.runs.values()))
-    typer.echo("\n".join(["", *outcome.choice.reasons, "", "On test images:", as_text(table), ""]))
+    said = [*outcome_alarms(outcome.runs), *outcome.choice.reasons]
+    typer.echo("\n".join(["", *said, "", "On test images:", as_text(table), ""]))
     typer.echo(f"model:  {outcome.model}\nreport: {outcome.report}\ncard:   {outcome.card}")
     typer.echo(f"run:    {outcome.kept.path}\n{outcome.took}")

@@ -47,6 +47,8 @@ def evaluate_command(
     from fairflac.evaluate import predictions
     from fairflac.report.labels import labels
     from fairflac.report.measurements import as_json, as_text
+    from fairflac.report.names import Names
+    from fairflac.report.trained_on import name_of
 
     config, method = load_config(opened), load_method(opened)
     if on:
@@ -60,11 +62,13 @@ def evaluate_command(
     if split is SplitName.test and not on and opened.done:
         stored = opened.predictions  # what the bias model named, which need not be at hand
         table = replace(table, guess=stored.guess, guess_counts=stored.guess_counts)
+    names = Names(list(method.spec.classes), {})
+    training_images = opened.result.get("training_images", []) if opened.done else []
     if json:
         place = {"run": str(run), "dataset": on or config.dataset, "split": split.value, "n": len(table)}
-        typer.echo(json_format.dumps({**place, **as_json(table)}, indent=1))
+        typer.echo(json_format.dumps({**place, **as_json(table, names, training_images)}, indent=1))
         return
     told = f" (labels: {labels(opened).cell})" if opened.done else ""
-    where = f"{on or config.dataset}, {split} split"
+    where = f"{on or name_of(opened.config)}, {split} split"
     typer.echo(f"{config.method}{told} on {where}, seed {config.seed}, {len(table)} images")
-    typer.echo(as_text(table))
+    typer.echo(as_text(table, names, training_images))

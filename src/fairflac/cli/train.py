@@ -38,6 +38,7 @@ def train_command(
     arrange(dataset, method, settings)  # a mistyped name is told before torch is imported, which takes seconds
 
     from fairflac.config import resolve
+    from fairflac.report.alarms import alarms, sentences
     from fairflac.report.tables import as_json, as_text, rows
     from fairflac.train import Place, adopt, train
 
@@ -48,6 +49,8 @@ def train_command(
     if run is None:
         return  # another process reports
     table = rows([run])
+    for words in sentences(alarms(run)):
+        typer.echo(f"{words}\n", err=json)
     if table:
         typer.echo(as_json(table) if json else as_text(table))
     else:  # a bias model: it has no groups, and is no row of results

@@ -18,6 +18,7 @@ from fairflac.files import check_folder, write_text
 from fairflac.metrics.classes import Change
 from fairflac.names import known
 from fairflac.progress import tell
+from fairflac.report.alarms import alarms, sentences
 from fairflac.report.html import write as write_report
 from fairflac.report.names import Names
 from fairflac.runs import Run
@@ -186,6 +187,7 @@ def _leave(request: Request, choice: Choice, runs: dict[str, Run], plan: Plan, c
         "kept": choice.kept,
         "run": str(kept.path),
         "verdict": choice.verdict,
+        "alarms": outcome_alarms(runs),
         "reasons": choice.reasons,
         "lean": choice.lean and {name: value._asdict() for name, value in choice.lean._asdict().items()},
         "gains": {name: gain._asdict() for name, gain in choice.gains.items()},
@@ -196,6 +198,11 @@ def _leave(request: Request, choice: Choice, runs: dict[str, Run], plan: Plan, c
     }
     write_text(output / "choice.json", json.dumps(record, indent=1))
     return Outcome(choice, kept, runs, exported.file, report, exported.card, str(clock))
+
+
+def outcome_alarms(runs: dict[str, Run]) -> list[str]:
+    """What is said of the runs before everything else."""
+    return sentences(alarm for name, run in runs.items() for alarm in alarms(run, name))
 
 
 def _change(one: Change, run: Run) -> dict[str, Any]:

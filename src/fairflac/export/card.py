@@ -5,7 +5,7 @@ import re
 
 from fairflac import checkpoint
 from fairflac.data import DATASETS
-from fairflac.export.evidence import bias_model_section, markdown_table, numbers_section
+from fairflac.export.evidence import bias_model_section, escaped, markdown_table, numbers_section
 from fairflac.export.header import header
 from fairflac.export.preprocessing import decoding, normalising
 from fairflac.export.using import using
@@ -13,12 +13,13 @@ from fairflac.method_pages import describe
 from fairflac.methods import METHODS
 from fairflac.metrics import measure
 from fairflac.predictions import Predictions
+from fairflac.report.alarms import alarms, sentences
 from fairflac.report.caveats import caveats
 from fairflac.report.cost import duration
 from fairflac.report.labels import labels
 from fairflac.report.names import Names
 from fairflac.report.provenance import machines, makings
-from fairflac.report.trained_on import data_in_words
+from fairflac.report.trained_on import data_in_words, name_of
 from fairflac.runs import Run
 from fairflac.trained.facts import Facts
 from fairflac.types import TaskSpec
@@ -33,7 +34,9 @@ def model_card(run: Run, *, licence: str = "other", file: str | None = None) -> 
         "Data": _data(run, table, names),
         "Method": _method(run),
         "Bias model": bias_model_section(run, names),
-        "How right it is, and for whom": numbers_section(numbers, table, names, method),
+        "How right it is, and for whom": numbers_section(
+            numbers, table, names, method, run.result.get("training_images", [])
+        ),
         "Limits": _limits(run),
         "How to use it": using(facts, run, file),
         "What an image goes through": _images(facts, file),
@@ -42,9 +45,11 @@ def model_card(run: Run, *, licence: str = "other", file: str | None = None) -> 
     }
     what = (
         f"An image classifier of {len(facts.classes)} classes ({_few(facts.classes)}), a `{facts.net}` network trained "
-        f"with the method `{method}` on {config['dataset']}."
+        f"with the method `{method}` on {escaped(name_of(config))}."
     )
-    parts = [header(run, numbers, licence), f"# {method} on {config['dataset']}", what]
+    parts = [header(run, numbers, licence), f"# {method} on {escaped(name_of(config))}"]
+    parts += [f"> **Mind:** {escaped(words)}" for words in sentences(alarms(run))]
+    parts.append(what)
     for title, paragraphs in sections.items():
         parts += [f"## {title}", *paragraphs]
     return "\n\n".join(parts) + "\n"
@@ -56,7 +61,7 @@ def _facts(run: Run) -> Facts:
 
 
 def _few(classes: tuple[str, ...]) -> str:
-    return ", ".join(classes[:10]) + (", …" if len(classes) > 10 else "")
+    return escaped(", ".join(classes[:10])) + (", …" if len(classes) > 10 else "")
 
 
 def _data(run: Run, table: Predictions, names: Names) -> list[str]:
@@ -67,12 +72,12 @@ def _data(run: Run, table: Predictions, names: Names) -> list[str]:
         [names.of_class(label), f"{int((table.y == label).sum()):,}"]
         for label in range(max(len(names.classes), int(table.y.max(initial=-1)) + 1))
     ]
-    lines = [f"{data_in_words(config)}. {_heading(config['dataset'], 'Input')}"]
+    lines = [f"{escaped(data_in_words(config))}. {_heading(config['dataset'], 'Input')}"]
     if (target := _target(run)) != "class":
-        lines.append(f"What it predicts is not the class of that set but its {target}.")
+        lines.append(f"What it predicts is not the class of that set but its {escaped(target)}.")
     lines += [f"Trained on {int(trained):,} images."] if trained else []
-    attributes = {name: ", ".join(values) for name, values in names.values.items()}
-    lines += [f"Attribute {name.replace('_', ' ')}: {values}." for name, values in attributes.items()]
+    attributes = {name.replace("_", " "): ", ".join(values) for name, values in names.values.items()}
+    lines += [escaped(f"Attribute {name}: {values}.") for name, values in attributes.items()]
     return [*lines, f"Tested on {len(table):,} images:", markdown_table(["class", "test images"], counts)]
 
 
@@ -92,13 +97,13 @@ def _method(run: Run) -> list[str]:
     config = run.config
     target = _target(run)
     description = describe(METHODS[config["method"]])
-    options = ", ".join(f"{key} = {value}" for key, value in config.get("method_options", {}).items())
+    options = escaped(", ".join(f"{key} = {value}" for key, value in config.get("method_options", {}).items()))
     return [
         f"`{config['method']}`. {description.headline}",
         f"Paper: {description.paper}",
         f"Where we differ: {description.deviations}",
         *([f"Settings: {options}."] if options else []),
-        f"Labels that training saw: {labels(run).cell if target == 'class' else target}.",
+        f"Labels that training saw: {labels(run).cell if target == 'class' else escaped(target)}.",
     ]
 
 
@@ -130,7 +135,10 @@ def _making(run: Run) -> list[str]:
         f"that was kept: {made.selection}.",
         f"{machines([run])[0]}; fairflac {run.env.get('fairflac', 'not recorded')}.",
     ]
-    return [*lines, "To repeat it:", f"```bash\n{made.command}\n```"] if made.command else lines
+    if not made.command:
+        return lines
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", made.command)), 3)  # a path may hold some
+    return [*lines, "To repeat it:", f"{fence}bash\n{made.command}\n{fence}"]
 
 
 def _licence(dataset: str, licence: str) -> list[str]:

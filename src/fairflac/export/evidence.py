@@ -1,12 +1,15 @@
 """The part of a model card that is measured: how right the model is, for whom, and what its bias model saw."""
 
+import re
 from collections.abc import Sequence
 
 from fairflac.metrics import Measured
+from fairflac.metrics.classes import majority
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.measure import ACCURACIES
 from fairflac.predictions import Predictions
 from fairflac.report.certainty import DRAWN
+from fairflac.report.classes import class_lines, majority_sentence, matrix, mistakes
 from fairflac.report.gate import checks
 from fairflac.report.groups import Group, GroupTable, group_tables
 from fairflac.report.measurements import MISSING
@@ -18,16 +21,24 @@ from fairflac.report.tables import NUMBERS
 from fairflac.report.trained_on import data_in_words
 from fairflac.runs import Run
 
+MEANT = re.compile(r"[\\`*_\[\]|~$]|&(?=[#\w])")  # by Markdown
 MOST_GROUPS = 40  # that a card lists; of more, the worst half as many
 
 
+def escaped(text: str) -> str:
+    """A name, or a sentence with names in it, on one line and without a meaning to Markdown or HTML."""
+    return MEANT.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;").replace(">", "&gt;")
+
+
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    cells = [[" ".join(cell.split()).replace("|", "\\|") for cell in line] for line in (head, *rows)]
+    cells = [[escaped(cell) for cell in line] for line in (head, *rows)]
     lines = [f"| {' | '.join(line)} |" for line in cells]
     return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
 
 
-def numbers_section(numbers: dict[str, Measured], table: Predictions, names: Names, method: str) -> list[str]:
+def numbers_section(
+    numbers: dict[str, Measured], table: Predictions, names: Names, method: str, training_images: Sequence[int] = ()
+) -> list[str]:
     """Everything that the predictions of the test split say."""
     meanings = {column.title: column.meaning for column in NUMBERS} | {"accuracy": "Share of images named rightly."}
     rows = []
@@ -36,9 +47,25 @@ def numbers_section(numbers: dict[str, Measured], table: Predictions, names: Nam
         title, meaning = MEANINGS.get(kind) or (kind.replace("_", " "), meanings.get(kind.replace("_", " "), ""))
         rows.append([f"{title} ({attribute})" if attribute else title, _shown(kind, number), meaning])
     parts = [DRAWN, markdown_table(["on the test split", "", "what it means"], rows)]
+    parts += _classes(table, names, training_images)
     if table.bias:
         return parts + [part for groups in group_tables({method: table}, names) for part in _groups(groups, method)]
     return [*parts, f"{MISSING[0].upper()}{MISSING[1:]}.", *_guessed(table, method)]
+
+
+def _classes(table: Predictions, names: Names, training_images: Sequence[int]) -> list[str]:
+    """Each class, what it is taken for, and the answer that needs no model."""
+    lines = [[line.label, with_range(line.accuracy["right"])] for line in class_lines({"right": table}, names)]
+    parts = ["Every class:", markdown_table(["class", "named rightly"], lines)]
+    if found := matrix(table, names):
+        counts = [[label, *map(str, row)] for label, row in zip(found.labels, found.counts, strict=True)]
+        parts += ["What each class is taken for (confusion matrix):", markdown_table(["class", *found.labels], counts)]
+    elif frequent := mistakes(table, names):
+        lines = [[label, said, str(n)] for label, said, n in frequent]
+        parts += ["The most frequent mistakes:", markdown_table(["class", "taken for", "images"], lines)]
+    if len(training_images):
+        parts.append(escaped(majority_sentence(majority(table, training_images), names)))
+    return parts
 
 
 def bias_model_section(run: Run, names: Names) -> list[str]:
@@ -47,8 +74,8 @@ def bias_model_section(run: Run, names: Names) -> list[str]:
     if not stage_one:
         return ["None: this method needs none."]
     target = stage_one.get("target", "class").replace("_", " ")
-    data, name = data_in_words(stage_one), result["bias_model"]
-    said = f"`{stage_one['method']}`, which predicts the {target}, trained on {data} (run {name})."
+    data, name = escaped(data_in_words(stage_one)), result["bias_model"]
+    said = f"`{stage_one['method']}`, which predicts the {escaped(target)}, trained on {data} (run {name})."
     quality = result.get("bias_model_quality") or {}
     rows = [[one.question, one.answer, one.ideal, one.guess] for one in checks(quality, names)]
     if not rows:
@@ -63,7 +90,7 @@ def _shown(kind: str, number: Measured) -> str:
 
 
 def _groups(table: GroupTable, method: str) -> list[str]:
-    total, shown, what = len(table.groups), table.groups, f"class and {table.attribute}"
+    total, shown, what = len(table.groups), table.groups, f"class and {escaped(table.attribute)}"
     title = f"Every group of {what}:"
     if total > MOST_GROUPS:
         shown = sorted(table.groups, key=lambda group: group.accuracy[method].value)[: MOST_GROUPS // 2]

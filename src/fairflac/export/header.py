@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fairflac.metrics import Measured
+from fairflac.report.trained_on import name_of
 from fairflac.runs import Run
 
 PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null|y|n)$)[a-z][\w.-]*", re.IGNORECASE)  # only ever a text
@@ -16,7 +17,7 @@ def header(run: Run, numbers: dict[str, Measured], licence: str) -> str:
     config = run.config
     results = {
         "task": {"type": "image-classification"},
-        "dataset": {"name": config["dataset"], "type": config["dataset"], "split": "test"},
+        "dataset": {"name": name_of(config), "type": config["dataset"], "split": "test"},
         "metrics": [
             {"type": name.partition(":")[0], "name": name.replace("_", " "), "value": round(number.value, 4)}
             for name, number in numbers.items()
@@ -28,7 +29,7 @@ def header(run: Run, numbers: dict[str, Measured], licence: str) -> str:
         "pipeline_tag": "image-classification",
         "tags": [*TAGS, config["method"]],
         "metrics": ["accuracy"],
-        "model-index": [{"name": f"{config['method']} on {config['dataset']}", "results": [results]}],
+        "model-index": [{"name": f"{config['method']} on {name_of(config)}", "results": [results]}],
     }
     return "\n".join(["---", *yaml_lines(card), "---"])
 

@@ -1,7 +1,7 @@
 """What a model does with each class, and whether it beats an answer that needs no model."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,13 @@ class Majority(NamedTuple):
     """The answer "always the class that has most training images"."""
 
     label: int
-    accuracy: Measured  # of that answer, on the same images
-    gain: Measured  # of the model over it, image by image
+    accuracy: Measured  # of that answer
+    right: Measured  # of the model, on the same images
 
     @property
     def beaten(self) -> bool:
-        """By more than chance explains."""
-        return self.gain.low > 0
+        """By more than chance explains, the classes of the images being as they are."""
+        return self.right.low > self.accuracy.value
 
 
 def confusion(table: Predictions, classes: int = 0) -> np.ndarray:
@@ -49,8 +49,23 @@ def class_accuracy(table: Predictions) -> dict[int, Measured]:
 def majority(table: Predictions, training_images: Sequence[int]) -> Majority:
     """`training_images`: how many the training set has of each class."""
     label = int(np.argmax(training_images))
-    answer = table.y == label
-    return Majority(label, share(answer), paired_difference(table.prediction == table.y, answer))
+    return Majority(label, share(table.y == label), share(table.prediction == table.y))
+
+
+def class_numbers(table: Predictions, classes: Sequence[str], training_images: Sequence[int] = ()) -> dict[str, Any]:
+    """All of it for a JSON file; without the majority where the training images are not known."""
+    found: dict[str, Any] = {
+        "class_accuracy": {classes[label]: one._asdict() for label, one in class_accuracy(table).items()},
+        "confusion": confusion(table, len(classes)).tolist(),
+    }
+    if len(training_images):
+        answer = majority(table, training_images)
+        found["majority"] = {
+            "class": classes[answer.label],
+            "accuracy": answer.accuracy._asdict(),
+            "beaten": answer.beaten,
+        }
+    return found
 
 
 def clearly_worse(before: Predictions, after: Predictions, groups: np.ndarray | None = None) -> list[Change]:

@@ -48,6 +48,7 @@ BOUNDS: dict[Kind, Bounds] = {
     # Accuracy where that guess is right, minus where it is wrong. Hard images make such a gap too, however large.
     "accuracy": Bounds(0.15, inf),
 }
+UNLIKE = 0.02  # lost from validation to test images, at least: these are of another kind
 TELLING = 3  # classes: of two, an image that is merely hard is named as it is guessed too, however little that means
 FEWEST = 10  # images whose guess contradicts their class: fewer are luck, and fewer than SMALL show no absence
 
@@ -137,6 +138,16 @@ def attribute_gaps(table: Predictions) -> dict[str, Measured]:
         if len(numbers) == len(kinds):
             found[name] = gap(numbers["aligned"], numbers["conflicting"])
     return found
+
+
+def lost_on_test(validation: Measured, test: Measured) -> Measured | None:
+    """Validation accuracy minus test accuracy, where chance does not explain it; None where it may.
+
+    Images that were drawn alike differ by chance, and the best of several epochs by a little more: the interval has to
+    lie above UNLIKE.
+    """
+    found = difference(validation, test)
+    return found if found.low > UNLIKE else None
 
 
 def gap(aligned: Measured, conflicting: Measured) -> Measured:

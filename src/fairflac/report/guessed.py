@@ -82,7 +82,7 @@ def _conclusion(found: Guessed) -> str:
         )
     if found.blind:
         return f"That the guess contradicts the class of {found.against} images only is too little to tell anything."
-    return "There is no evidence that it leans on what the bias model sees."
+    return "These differences are too small to be called signs of a shortcut."
 
 
 def gain_sentence(name: str, gain: Difference) -> str:

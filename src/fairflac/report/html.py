@@ -19,7 +19,7 @@ from fairflac.report.part import part
 from fairflac.report.provenance import machines, makings
 from fairflac.report.ranges import span
 from fairflac.report.results import further_metrics
-from fairflac.report.tables import percent
+from fairflac.report.tables import UNKNOWN, percent
 from fairflac.runs import Run
 
 TITLE = "Does the model lean on a shortcut?"
@@ -41,6 +41,7 @@ def render(runs: Sequence[Run], title: str = TITLE, foreword: Sequence[str] = ()
         further=further_metrics(),
         makings=makings(runs),
         machines=machines(runs),
+        unknown=UNKNOWN,
         caveats=caveats(runs),
         version=__version__,
         script=script,

@@ -20,6 +20,11 @@ class Names:
         values = result.get("attributes") or {}
         return cls(list(result.get("classes") or []), {name: list(known) for name, known in values.items()})
 
+    def all_classes(self, table: Predictions) -> list[str]:
+        """One name per class that there is, or that was named."""
+        most = int(max(table.y.max(initial=-1), table.prediction.max(initial=-1))) + 1
+        return [self.of_class(label) for label in range(max(most, len(self.classes)))]
+
     def of_class(self, y: int) -> str:
         return _at(self.classes, y)
 

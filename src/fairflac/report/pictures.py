@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path
 
 from matplotlib.figure import Figure
 from PIL import Image
@@ -16,6 +15,7 @@ from fairflac.report.figures.curves import training_curves
 from fairflac.report.figures.drawing import Drawing, NothingToDraw
 from fairflac.report.figures.feature_map import feature_maps
 from fairflac.report.figures.group_accuracy import group_accuracies
+from fairflac.report.figures.names import class_names
 from fairflac.report.figures.pairs_per_batch import pairs_per_batch
 from fairflac.report.figures.similarity import known_tables, similarities, similarity_distributions
 from fairflac.runs import Run
@@ -49,7 +49,7 @@ PNG_RESOLUTION = 110  # dots per inch, of figures as wide as the page
 
 def pictures(models: Mapping[str, Run], shortcut: str | None) -> list[Picture]:
     """All figures about one dataset, in the order of the page; those that do not apply are left out."""
-    found = [_samples(next(iter(models.values())).samples, shortcut), _similarities(models, shortcut)]
+    found = [_samples(next(iter(models.values())), shortcut), _similarities(models, shortcut)]
     for title, draw, as_png in DRAWINGS:
         with suppress(NothingToDraw):
             found.append(_drawn(title, draw(models), as_png))
@@ -74,10 +74,10 @@ def data_uri(kind: str, content: bytes) -> str:
     return f"data:image/{kind};base64,{b64encode(content).decode()}"
 
 
-def _samples(path: Path, shortcut: str | None) -> Picture | None:
-    if not path.exists():
+def _samples(run: Run, shortcut: str | None) -> Picture | None:
+    if not run.samples.exists():
         return None
-    samples = Samples.load(path)
+    samples = Samples.load(run.samples)
     alt = f"Rows of training images, one row for each of {len(set(samples.y.tolist()))} classes."
     caption = "A few training images of each class."
     if shortcut and samples.conflicting.any():
@@ -86,7 +86,9 @@ def _samples(path: Path, shortcut: str | None) -> Picture | None:
             f" Framed: the {shortcut} does not go with the class. How many of these are shown says nothing about how "
             "many there are."
         )
-    return Picture("What the models saw", data_uri("png", png(sample_grid(samples))), alt, caption)
+    return Picture(
+        "What the models saw", data_uri("png", png(sample_grid(samples, class_names(run, samples.y)))), alt, caption
+    )
 
 
 def _similarities(models: Mapping[str, Run], shortcut: str | None) -> Picture | None:

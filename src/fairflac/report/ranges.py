@@ -6,7 +6,8 @@ from fairflac.report.tables import percent
 
 def span(number: Measured) -> str:
     """The two ends, in percent."""
-    return f"{100 * number.low:.1f}–{100 * number.high:.1f}"
+    between = " to " if number.low < 0 else "–"  # a dash beside a minus cannot be read
+    return f"{100 * number.low:.1f}{between}{100 * number.high:.1f}"
 
 
 def with_range(number: Measured, unit: str = "") -> str:

@@ -50,7 +50,7 @@ def percent(value: float | None) -> str:
 
 
 def columns(table: Sequence[Row]) -> list[Column]:
-    """What a reader needs to see of these rows: what is the same in all of them is left out."""
+    """What a reader needs to see of these rows: what is the same in all of them, or known of none, is left out."""
     several_data = len({row.data for row in table}) > 1
     several_seeds = len({row.seed for row in table}) > 1
     repeated = len({(row.data, row.method, row.seed) for row in table}) < len(table)
@@ -64,7 +64,8 @@ def columns(table: Sequence[Row]) -> list[Column]:
         (several_seeds, Column("seed", "The start of the random numbers.", lambda row: str(row.seed))),
         (unknown, Column("accuracy", "Share of test images named rightly.", lambda row: percent(row.accuracy))),
     ]
-    return [column for wanted, column in choice if wanted] + NUMBERS
+    shown = [column for wanted, column in choice if wanted] + NUMBERS
+    return [column for column in shown if not table or any(column.cell(row) != UNKNOWN for row in table)]
 
 
 NUMBERS = [

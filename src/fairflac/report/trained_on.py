@@ -16,9 +16,26 @@ def data_of(config: dict[str, Any]) -> str:
     return ", ".join([config["dataset"], *(f"{name} = {value}" for name, value in options.items() if value)])
 
 
-def data_in_words(config: dict[str, Any]) -> str:
-    """The same for readers elsewhere, to whom the folders of this machine mean nothing."""
-    options = dict(config.get("data_options", {}))
+def name_of(config: dict[str, Any]) -> str:
+    """What a user calls it: a folder or table by its name."""
+    path = config.get("data_options", {}).get("path")
+    return PurePath(path).name if path else str(config["dataset"])
+
+
+def title_of(config: dict[str, Any]) -> str:
+    """The same as a heading, with its kind, or with how biased it is."""
+    options = config.get("data_options", {})
     if "path" in options:
-        options["path"] = PurePath(options["path"]).name
-    return data_of({**config, "data_options": options})
+        return f"{name_of(config)} ({config['dataset']})"
+    return f"{config['dataset']}, q = {options['q']}" if options.get("q") else str(config["dataset"])
+
+
+def details_of(config: dict[str, Any]) -> str:
+    """All other options that are on."""
+    options = config.get("data_options", {})
+    return ", ".join(f"{name} = {value}" for name, value in options.items() if value and name not in ("path", "q"))
+
+
+def data_in_words(config: dict[str, Any]) -> str:
+    """Both, for readers elsewhere, to whom the folders of this machine mean nothing."""
+    return ", ".join(filter(None, [title_of(config), details_of(config)]))
