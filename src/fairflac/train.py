@@ -135,7 +135,7 @@ def _check_images(config: RunConfig, run: Run) -> None:
     if known and known != images_of(config):
         raise UserError(
             f"'{config.data_options['path']}' has other images, labels or splits than '{run.path}' was begun with: "
-            "train with --restart, or delete that folder"
+            "train with --restart, or begin anew in another folder (-o or --runs)"
         )
 
 

@@ -183,37 +183,46 @@ def _check_row(where: str, row: dict[str, str], needed: list[str]) -> None:
 
 
 class _Places:
-    """Where the images of a table lie; each is looked for once, however often it is listed."""
+    """Where the images of a table lie; each is looked for once, however often it is listed.
+
+    Strings, not paths: a table may have hundreds of thousands of rows.
+    """
 
     def __init__(self, folder: Path, allow_outside: bool) -> None:
-        self.folder, self.allow_outside = folder, allow_outside
-        self.root = folder.resolve()
+        self.folder, self.allow_outside = str(folder), allow_outside
+        self.root = os.path.realpath(folder)
         self.found: dict[str, str] = {}
-        self.parents: dict[Path, Path] = {}  # resolved, as that takes long for each image of a folder
+        self.parents: dict[str, str] = {}  # without links, which takes long to find out
 
     def find(self, written: str, where: str) -> str:
         """The name of the file relative to the folder, as it is on disk."""
         if written not in self.found:
-            place = Path(self._on_disk(written))
-            if not self.allow_outside and not self._real(self.folder / place).is_relative_to(self.root):
+            name = self._on_disk(written)
+            if not self.allow_outside and not self._is_inside(self._real(os.path.join(self.folder, name))):
                 raise UserError(
                     f"{where}: '{written}' is outside of '{self.folder}': move the image there, or set "
                     "allow_outside=true"
                 )
-            inside = place.is_absolute() and place.is_relative_to(self.root)
-            self.found[written] = (place.relative_to(self.root) if inside else place).as_posix()
+            place = name[len(self.root) + 1 :] if os.path.isabs(name) and self._is_inside(name) else name
+            self.found[written] = Path(place).as_posix()
         return self.found[written]
 
     def _on_disk(self, written: str) -> str:
         """Accents can be written in two ways, and Windows writes paths with backslashes; a name that fits wins."""
-        for name in (written, *(normalize(form, written) for form in ("NFC", "NFD")), written.replace("\\", "/")):
-            if os.path.lexists(self.folder / name):
+        forms = () if written.isascii() else (normalize("NFC", written), normalize("NFD", written))
+        names: tuple[str, ...] = (written, *forms, written.replace("\\", "/"))
+        for name in names:
+            if os.path.lexists(os.path.join(self.folder, name)):
                 return name
         return written
 
-    def _real(self, image: Path) -> Path:
-        if image.is_symlink() or image.name in ("", ".", ".."):
-            return image.resolve()
-        if image.parent not in self.parents:
-            self.parents[image.parent] = image.parent.resolve()
-        return self.parents[image.parent] / image.name
+    def _real(self, image: str) -> str:
+        parent, name = os.path.split(image)
+        if name in ("", ".", "..") or os.path.islink(image):
+            return os.path.realpath(image)
+        if parent not in self.parents:
+            self.parents[parent] = os.path.realpath(parent)
+        return os.path.join(self.parents[parent], name)
+
+    def _is_inside(self, place: str) -> bool:
+        return place.startswith(os.path.join(self.root, ""))
