@@ -47,6 +47,14 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         _ = Run(tmp_path).predictions
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe{\0", b"[]", b"{", b"3"])
+def test_damaged_text_is_one_line(tmp_path: Path, content: bytes) -> None:
+    for name, part in {"config.toml": "config", "result.json": "result", "metrics.jsonl": "history"}.items():
+        (tmp_path / name).write_bytes(content + b"\n[" * (name == "config.toml"))
+        with pytest.raises(UserError, match=rf"{name}' is damaged"):
+            getattr(Run(tmp_path), part)
+
+
 def test_a_lock_names_its_owner_and_ends_with_the_process(tmp_path: Path) -> None:
     script = f"""
 import sys, time

@@ -171,9 +171,11 @@ class Run:
 
     def _read(self, name: str) -> str:
         try:
-            return (self.path / name).read_text()
+            return (self.path / name).read_text(encoding="utf-8")
         except FileNotFoundError:
             raise UserError(f"'{self.path}' has no {name}: has this run finished?") from None
+        except UnicodeDecodeError as error:
+            raise _damaged(self.path / name) from error
 
     def _read_json(self, name: str) -> dict[str, Any]:
         return _parsed(self.path / name, json.loads, self._read(name))
@@ -181,9 +183,16 @@ class Run:
 
 def _parsed(path: Path, parse: Callable[[str], dict[str, Any]], text: str) -> dict[str, Any]:
     try:
-        return parse(text)
+        content = parse(text)
     except ValueError as error:
-        raise UserError(f"'{path}' is damaged: put back a copy, or train with --restart") from error
+        raise _damaged(path) from error
+    if not isinstance(content, dict):
+        raise _damaged(path)
+    return content
+
+
+def _damaged(path: Path) -> UserError:
+    return UserError(f"'{path}' is damaged: put back a copy, or train with --restart")
 
 
 def _describe(owner: Path) -> str:

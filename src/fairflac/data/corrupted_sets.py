@@ -36,6 +36,8 @@ def write_set(path: Path, content: CorruptedSet) -> None:
 def read_set(path: Path) -> CorruptedSet:
     try:
         images, y, corruption, names, origin = read_arrays(path, *CorruptedSet._fields)
+        if not len(images) == len(y) == len(corruption) == len(names):
+            raise ValueError("its columns do not go together")
     except ValueError as error:
         raise UserError(f"'{path}' is damaged ({error}): delete it, and it is built again") from error
     return CorruptedSet(images, y, corruption, names, str(origin))
