@@ -1,6 +1,5 @@
 """Which precision a run is trained in, and that it stays in it."""
 
-import json
 import threading
 import time
 from pathlib import Path
@@ -9,16 +8,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import small_runs
 from fairflac import bf16, checkpoint, engine, hardware, precision
-from fairflac.config import RunConfig, resolve
+from fairflac.config import resolve
+from fairflac.engine import make_fabric
 from fairflac.errors import Stopped, UserError
 from fairflac.nets.resnet import ResNet18
 from fairflac.nets.simple_conv import SimpleConvNet
 from fairflac.runs import Run
-from fairflac.train import Place, train
+from fairflac.train import Place, fit, train
 from fairflac.types import Network, Output
-from toy import ToyNet
+from toy import ToyNet, toy_config, toy_data, toy_method
 
 CPU, SHAPE = torch.device("cpu"), (3, 6, 6)
 
@@ -140,7 +139,12 @@ def test_a_run_goes_on_as_it_was_begun(machine: pytest.MonkeyPatch) -> None:
     assert chosen(ToyNet(2), "bf16-mixed") == "32-true"
 
 
-def half_trained(config: RunConfig, place: Place, monkeypatch: pytest.MonkeyPatch) -> Run:
+def trained(run: Run) -> None:
+    data, method = toy_data(), toy_method("vanilla")
+    fit(method, toy_config("vanilla", epochs=3, precision="auto"), data, make_fabric(), run, label="toy")
+
+
+def half_trained(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped after two epochs."""
     maybe_save = engine.Training._maybe_save
 
@@ -152,8 +156,7 @@ def half_trained(config: RunConfig, place: Place, monkeypatch: pytest.MonkeyPatc
     with monkeypatch.context() as patch:
         patch.setattr(engine.Training, "_maybe_save", stop_in_the_third)
         with pytest.raises(Stopped):
-            train(config, place)
-    return place.run(config)
+            trained(run)
 
 
 @pytest.mark.parametrize(
@@ -173,28 +176,28 @@ def test_resumed_on_another_kind_of_cpu(
     machine: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    place, config = Place(tmp_path, tmp_path), small_runs.config(epochs=3, precision="auto")
+    run = Run(tmp_path / "run")
     machine.setattr(precision, "bf16_gain", lambda *_: 2.0 if begun == "bf16-mixed" else 0.5)
-    run = half_trained(config, place, machine)
+    half_trained(run, machine)
     assert run.env["precision"] == checkpoint.load(run.last)["precision"] == begun
     machine.setattr(hardware, "bf16_works", lambda: bf16_here)  # another machine, where it is the other way round
     machine.setenv("XDG_CACHE_HOME", str(tmp_path / "another home"))
     machine.setattr(precision, "bf16_gain", lambda *_: 0.5 if begun == "bf16-mixed" else 2.0)
     capsys.readouterr()
-    train(config, place)
-    assert run.done and run.env["precision"] == checkpoint.load(run.last)["precision"] == ends
+    trained(run)
+    assert len(run.history) == 3 and run.env["precision"] == checkpoint.load(run.last)["precision"] == ends
     assert (f"begun in {begun}, goes on in {ends}: not the same bit for bit" in capsys.readouterr().err) == said
 
 
-def test_each_stage_has_its_own_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    changes = {"precision": "bf16-mixed", "bias_model.precision": "32-true", "epochs": 1, "bias_model.epochs": 1}
-    tiny = {"channels": [2, 2, 2, 2], "kernel_size": 3, "bias_model.channels": [2, 2, 2, 2]}
-    config = resolve("biased-digits", "flac", 0, {**changes, **tiny})
+def test_each_stage_has_its_own_precision(photos: Path, tmp_path: Path) -> None:
+    changes = {"path": str(photos), "size": 16, "precision": "bf16-mixed", "bias_model.precision": "32-true"}
+    tiny = {"net": "simple-conv", "channels": [2, 2, 2, 2], "kernel_size": 3, "batch_size": 8, "epochs": 1}
+    config = resolve("folder", "flac-b", 0, {**changes, **tiny})
     place = Place(tmp_path, tmp_path, silent=True)
     run, stage_one = train(config, place), config.stage_one()
     assert run is not None and stage_one is not None
     assert run.env["precision"] == "bf16-mixed" and place.run(stage_one).env["precision"] == "32-true"
-    assert json.loads((run.path / "env.json").read_text())["processes"] == 1
+    assert run.env["processes"] == 1
 
 
 def test_the_generator_of_a_gpu_is_in_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
