@@ -9,7 +9,7 @@ import pytest
 from fairflac.errors import RunInUse, UserError, describe_os_error
 from fairflac.files import replacing, write_text
 from fairflac.predictions import Predictions
-from fairflac.runs import Run, find_runs
+from fairflac.runs import Run, find_runs, finished_runs
 
 
 def table() -> Predictions:
@@ -29,8 +29,44 @@ def test_a_finished_run_is_found_and_read(tmp_path: Path) -> None:
     for name in ("index", "y", "prediction", "score", "features"):
         assert np.array_equal(getattr(found.predictions, name), getattr(table(), name))
     assert np.array_equal(found.predictions.aligned["tone"], [True, True, False, False])
-    run.forget()
-    assert not run.done
+
+
+def test_a_run_that_is_forgotten_keeps_nothing_but_its_config(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.begin('dataset = "set"\n', {"cpu": "one"})
+    run.finish({"seconds": 1.5}, table())
+    for name in ("report.html", "gallery.npz", "samples.npz", "result-on-other.json", "best.pt", "model.onnx"):
+        (run.path / name).touch()
+    (run.path / "figures").mkdir()
+    with run.locked():
+        run.forget()
+        assert {path.name for path in run.path.iterdir()} == {"config.toml", "lock", "owner.json"}
+    assert not run.done and run.config == {"dataset": "set"}
+
+
+def test_what_debias_left_is_the_run_that_it_kept(tmp_path: Path) -> None:
+    run, left = Run(tmp_path / "left" / "runs" / "set" / "id-s0"), tmp_path / "left"
+    run.begin('dataset = "set"\n', {})
+    run.finish({"seconds": 1.5}, table())
+    (left / "model.safetensors").touch()
+    (left / "report.html").touch()
+    with pytest.raises(UserError, match="is not a run directory"):
+        Run.open(left)
+    write_text(left / "choice.json", json.dumps({"run": "runs/set/id-s0"}))
+    moved = left.rename(tmp_path / "moved")
+    home = moved / "runs" / "set" / "id-s0"
+    assert [Run.open(path).path for path in (moved, moved / "model.safetensors", home)] == [home] * 3
+    assert [one.path for one in finished_runs([moved, moved / "model.safetensors"])] == [home]
+    with pytest.raises(UserError, match="is a file: give the run directory"):
+        Run.open(moved / "report.html")
+    with pytest.raises(UserError, match="there is no"):
+        Run.open(left)
+    (home / "done").unlink()
+    with pytest.raises(UserError, match="is not finished: start its training again"):
+        Run.finished(moved)
+    write_text(moved / "choice.json", "{")
+    with pytest.raises(UserError, match="is not a run directory"):
+        Run.open(moved)
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

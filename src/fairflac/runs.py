@@ -7,10 +7,11 @@ runs/<dataset>/<method>/<run id>-s<seed>/
 
 import json
 import os
+import shutil
 import socket
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,9 @@ from fairflac.errors import RunInUse, UserError
 from fairflac.files import write_text
 from fairflac.predictions import Predictions
 
+CONFIG, LOCK = "config.toml", "lock"
+CHOICE = "choice.json"  # in the folder that `debias` leaves: which run it kept, and why
+
 
 @dataclass(frozen=True)
 class Run:
@@ -32,10 +36,26 @@ class Run:
 
     @classmethod
     def open(cls, path: Path) -> "Run":
-        """A directory that must already hold a run."""
-        if not (path / "config.toml").is_file():
-            raise UserError(f"'{path}' is not a run directory: it has no config.toml")
-        return cls(path)
+        """A directory that must already hold a run, or what `debias` left: its folder, or the model in it."""
+        home = path if (path / CONFIG).is_file() else kept_run(path)
+        if home is None and not path.exists():
+            raise UserError(f"there is no '{path}': give a run directory")
+        if home is None and not path.is_dir():
+            raise UserError(f"'{path}' is a file: give the run directory that it comes from")
+        if home is None:
+            raise UserError(f"'{path}' is not a run directory: it has no {CONFIG}")
+        return cls(home)
+
+    @classmethod
+    def finished(cls, path: Path) -> "Run":
+        """One that is trained to its end."""
+        run = cls.open(path)
+        run.check_done()
+        return run
+
+    def check_done(self) -> None:
+        if not self.done:
+            raise UserError(f"'{self.path}' is not finished: start its training again, which goes on where it was")
 
     @property
     def done(self) -> bool:
@@ -86,7 +106,7 @@ class Run:
 
     @property
     def config(self) -> dict[str, Any]:
-        return _parsed(self.path / "config.toml", tomllib.loads, self._read("config.toml"))
+        return _parsed(self.path / CONFIG, tomllib.loads, self._read(CONFIG))
 
     @property
     def env(self) -> dict[str, Any]:
@@ -111,7 +131,7 @@ class Run:
         """Record what is about to run, and sweep up what a killed process left behind."""
         for leftover in self.path.glob(".*.*.????????"):  # temporary names of files.replacing
             leftover.unlink()
-        write_text(self.path / "config.toml", config)
+        write_text(self.path / CONFIG, config)
         write_text(self.path / "env.json", json.dumps(env, indent=1))
 
     def add_to_env(self, **facts: Any) -> None:
@@ -128,25 +148,19 @@ class Run:
         write_text(self.path / "done", datetime.now(UTC).isoformat(timespec="seconds") + "\n")
 
     def forget(self) -> None:
-        """Drop all progress, so that training starts anew."""
-        for name in (
-            "done",
-            "result.json",
-            "predictions.npz",
-            "metrics.jsonl",
-            "last.pt",
-            "best.pt",
-            "bias_logits.npy",
-            "bias_features.json",
-        ):
-            with suppress(FileNotFoundError):
-                (self.path / name).unlink()
+        """Drop all that there is but the config, so that training starts anew and nothing of the old one stays."""
+        (self.path / "done").unlink(missing_ok=True)  # first: a run that is half gone is not finished
+        for entry in self.path.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            elif entry.name not in (CONFIG, LOCK, self.owner.name):
+                entry.unlink()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold this run for one process. The system frees the lock of a process that dies."""
         self.path.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.path / "lock", timeout=0)
+        lock = FileLock(self.path / LOCK, timeout=0)
         try:
             lock.acquire()
         except Timeout:
@@ -161,10 +175,10 @@ class Run:
     @property
     def in_use(self) -> bool:
         """Does a process hold this run?"""
-        if not (self.path / "lock").exists():
+        if not (self.path / LOCK).exists():
             return False
         try:
-            with FileLock(self.path / "lock", timeout=0):
+            with FileLock(self.path / LOCK, timeout=0):
                 return False
         except Timeout:
             return True
@@ -203,6 +217,16 @@ def _describe(owner: Path) -> str:
     return f"process {who['pid']} on {who['host']}"
 
 
+def kept_run(path: Path) -> Path | None:
+    """The run that `debias` kept, by the folder that it left or by a model in that folder."""
+    folder = path.parent if path.is_file() and path.stem == "model" else path
+    try:
+        home = folder / json.loads((folder / CHOICE).read_text())["run"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return home if (home / CONFIG).is_file() else None
+
+
 def find_runs(root: Path) -> list[Run]:
     """All finished runs below a folder, sorted by path."""
     return [Run(marker.parent) for marker in sorted(root.rglob("done"))]
@@ -212,14 +236,13 @@ def finished_runs(paths: Sequence[Path]) -> list[Run]:
     """The runs that these are, or that lie below them; each once, in the order given."""
     found: dict[Path, Run] = {}
     for path in paths:
-        if not path.is_dir():
+        if not path.exists():
             raise UserError(f"there is no folder '{path}': give a run directory, or a folder with runs in it")
-        is_run = (path / "config.toml").is_file()
-        runs = [Run(path)] if is_run else find_runs(path)
+        alone = not path.is_dir() or (path / CONFIG).is_file()
+        runs = [Run.open(path)] if alone else find_runs(path)
         if not runs:
             raise UserError(f"'{path}' has no finished run in it: give a run directory, or a folder with runs in it")
         for run in runs:
-            if not run.done:
-                raise UserError(f"'{path}' is not finished: start its training again, which goes on where it was")
+            run.check_done()
             found.setdefault(run.path.resolve(), run)
     return list(found.values())

@@ -71,8 +71,13 @@ def test_train_evaluate_and_train_again(fairflac, tmp_path: Path) -> None:  # ty
     assert "biased-digits, train split" in fairflac(*on, "--set", "q=0.5", "--split", "train").out
     refused(fairflac(*on[:-1], "imagenet-a"), "imagenet-a")
     refused(fairflac(*on[:-2], "--set", "q=0.5"), "--on")
+    write_text(run.path / "result-on-imagenet-a.json", "{}")
     fairflac(*command, "--restart")
     assert run.done and run.last.stat().st_mtime_ns > before
+    assert not (run.path / "result-on-imagenet-a.json").exists()  # it was of other weights
+    (run.path / "done").unlink()
+    for words in (["evaluate", run.path], ["predict", run.path, tmp_path], ["compare", run.path, run.path]):
+        refused(fairflac(*words), "is not finished: start its training again")
 
 
 @pytest.mark.parametrize(
@@ -219,4 +224,5 @@ def test_compare(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-d
 def test_evaluate_refuses_what_is_no_run(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     refused(fairflac("evaluate", tmp_path, "--data", tmp_path), "not a run directory")
     write_text(tmp_path / "config.toml", "nonsense = 1\n")
+    (tmp_path / "done").touch()
     refused(fairflac("evaluate", tmp_path, "--data", tmp_path), "config.toml")

@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from fairflac.audit.subject import Choice as AuditChoice
+from fairflac.audit.subject import subject
 from fairflac.cli import app
 from fairflac.debias.budget import BiasWork, Clock, Size
 from fairflac.errors import UserError
 from fairflac.runs import Run
+from fairflac.trained.opening import open_model
 from planted_bars import draw_folder
+from program import Program
 
 TINY = Size("simple-conv", 32, 6, 32, 4, 1.0)
 
@@ -48,11 +52,30 @@ def test_a_folder_becomes_a_model_a_page_and_a_card(tmp_path: Path) -> None:
     predicted = CliRunner().invoke(app, ["predict", str(output / "model.safetensors"), "bars/lying", "--json"])
     assert predicted.exit_code == 0 and "lying" in predicted.output
 
+    assert f"run:    {Run.open(output).path.relative_to(tmp_path)}\n" in said
+    assert "fairflac export bars-debiased --to onnx" in said
+
     done = {path: path.stat().st_mtime_ns for path in output.rglob("done")}
     assert len(done) == 3  # vanilla, bias model, flac-b
     again = json.loads(call("bars", "--json"))
     assert again["kept"] == choice["kept"]
     assert {path: path.stat().st_mtime_ns for path in output.rglob("done")} == done  # nothing was trained again
+
+
+def test_other_commands_take_what_is_left(tmp_path: Path, program: Program) -> None:
+    draw_folder(tmp_path / "bars", 40, aligned=0.9)
+    call("bars", "--set", "epochs=1")
+    model = "bars-debiased/model.safetensors"
+    for left in ("bars-debiased", model):
+        assert program("export", left, "--to", "torchscript").out.startswith("bars-debiased/model.pt")
+        assert program("evaluate", left).code == 0
+        assert program("predict", left, "bars").code == 0
+        page = tmp_path / f"{Path(left).stem}.html"
+        assert program("report", left, "-o", page).code == 0 and page.exists()
+    vanilla = next((tmp_path / "bars-debiased").rglob("vanilla/*/done")).parent
+    assert program("compare", model, vanilla).code == 0
+    opened = subject(open_model(model), AuditChoice("bars", tmp_path / "data"))
+    assert opened.notes[0].endswith("the test split of bars.")  # those that it was not trained on
 
 
 def test_a_run_or_its_weights_as_bias_model(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from fairflac.data.table import Table
 from fairflac.errors import UserError
 from fairflac.names import check_images
 from fairflac.options import checked, options_of
-from fairflac.runs import Run
+from fairflac.runs import CONFIG, Run, kept_run
 from fairflac.trained.model import Trained
 
 SEEN = "The model may have been trained on some of them: its numbers are then better than on new images."
@@ -101,9 +101,10 @@ def _own(path: Path, model: Trained, choice: Choice) -> tuple[Parts, list[str]]:
 
 
 def _run_of(model: Trained) -> RunConfig | None:
-    """How the model was made, where it is a run directory."""
+    """How the model was made, where it is a run directory or what `debias` left."""
     path = Path(model.source)
-    return load_config(Run.open(path)) if (path / "config.toml").is_file() else None
+    home = path if (path / CONFIG).is_file() else kept_run(path)
+    return None if home is None else load_config(Run(home))
 
 
 def _trained_on(run: RunConfig, path: Path) -> bool:

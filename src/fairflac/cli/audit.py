@@ -43,11 +43,14 @@ def audit_command(
     import json as json_format
 
     from fairflac.errors import UserError
+    from fairflac.files import check_writable
     from fairflac.names import check_images, check_options, known, named
     from fairflac.options import parse_assignments
 
     if output is not None and output.is_dir():
         raise UserError(f"'{output}' is a folder: name the page too, for example -o {output / 'audit.html'}")
+    if output is not None:
+        check_writable(output)
     check_images(images)
     settings = parse_assignments(changes)
     if images in named("dataset"):

@@ -22,7 +22,7 @@ def compare_command(
 
     if len(runs) < 2:
         raise UserError("compare needs two run directories or more")
-    first, *others = (Run.open(path) for path in runs)
+    first, *others = (Run.finished(path) for path in runs)
     base = first.predictions
     found = {str(other.path): compare(base, other.predictions) for other in others}
     if json:

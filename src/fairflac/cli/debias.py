@@ -1,5 +1,6 @@
 """`fairflac debias DIR|CSV`."""
 
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated
@@ -55,6 +56,7 @@ def debias_command(
     from fairflac.debias.request import Request
     from fairflac.debias.work import debias, outcome_alarms
     from fairflac.report.tables import as_text, rows
+    from fairflac.runs import CHOICE
 
     request = Request(
         path=path,
@@ -70,10 +72,13 @@ def debias_command(
     )
     outcome = debias(request, data, Clock(request.budget, started))
     if json:
-        typer.echo((request.output / "choice.json").read_text())
+        typer.echo((request.output / CHOICE).read_text())
         return
     table = rows(list(outcome.runs.values()))
     said = [*outcome_alarms(outcome.runs), *outcome.choice.reasons]
     typer.echo("\n".join(["", *said, "", "On test images:", as_text(table), ""]))
     typer.echo(f"model:  {outcome.model}\nreport: {outcome.report}\ncard:   {outcome.card}")
-    typer.echo(f"run:    {outcome.kept.path}\n{outcome.took}")
+    typer.echo(f"run:    {outcome.kept.path}\n{outcome.took}\n")
+    left = str(request.output)
+    following = (["predict", left, "IMAGES"], ["export", left, "--to", "onnx"], ["audit", left, str(path)])
+    typer.echo("\n".join(["next:", *(f"  fairflac {shlex.join(words)}" for words in following)]))

@@ -40,7 +40,7 @@ def evaluate_command(
     settings = parse_assignments(changes)
     if on:
         check_options("dataset", on, settings)
-    opened = Run.open(run)
+    opened = Run.finished(run)
 
     from fairflac.build import load_config, load_method, load_other, load_split
     from fairflac.engine import make_fabric
@@ -59,7 +59,7 @@ def evaluate_command(
         raise UserError(f"{on or config.dataset} has no {split} split in this run: it was trained with validation = 0")
     fabric = make_fabric()
     table = predictions(method.to(fabric.device), dataset, fabric)
-    if split is SplitName.test and not on and opened.done:
+    if split is SplitName.test and not on:
         stored = opened.predictions  # what the bias model named, which need not be at hand
         table = replace(table, guess=stored.guess, guess_counts=stored.guess_counts)
     names = Names(list(method.spec.classes), {})
@@ -68,7 +68,6 @@ def evaluate_command(
         place = {"run": str(run), "dataset": on or config.dataset, "split": split.value, "n": len(table)}
         typer.echo(json_format.dumps({**place, **as_json(table, names, training_images)}, indent=1))
         return
-    told = f" (labels: {labels(opened).cell})" if opened.done else ""
     where = f"{on or name_of(opened.config)}, {split} split"
-    typer.echo(f"{config.method}{told} on {where}, seed {config.seed}, {len(table)} images")
+    typer.echo(f"{config.method} (labels: {labels(opened).cell}) on {where}, seed {config.seed}, {len(table)} images")
     typer.echo(as_text(table, names, training_images))

@@ -9,7 +9,7 @@ from fairflac.cli.options import Json
 
 
 def export_command(
-    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    run: Annotated[Path, typer.Argument(help="A run directory, or what debias left.")],
     to: Annotated[str, typer.Option("--to", help="The kind of file: safetensors, onnx or torchscript.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The file; model.* in RUN without it.")] = None,
     licence: Annotated[
@@ -26,7 +26,9 @@ def export_command(
     from fairflac.export.writing import export
     from fairflac.runs import Run
 
-    done = export(Run.open(run), to, output, licence=licence)
+    opened = Run.open(run)
+    folder = run if run.is_dir() else run.parent  # that of debias has a model already: the new one belongs beside it
+    done = export(opened, to, output, licence=licence, folder=folder)
     if json:
         places = {"file": str(done.file), "card": str(done.card), "bytes": done.file.stat().st_size}
         steps = {"preprocessing": str(done.preprocessing)} if done.preprocessing else {}

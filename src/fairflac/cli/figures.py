@@ -13,10 +13,12 @@ def figures(
 ) -> None:
     """Draw the figures of finished runs, each as PNG and SVG: groups, pairs, distances, neighbours, maps, training."""
     from fairflac.errors import unknown
+    from fairflac.files import check_folder
     from fairflac.report.figures.catalogue import NAMES
     from fairflac.report.figures.saving import save_figures
     from fairflac.runs import finished_runs
 
+    check_folder(folder)
     for name in only:
         if name not in NAMES:
             unknown("figure", name, NAMES)

@@ -12,12 +12,14 @@ def report_command(
 ) -> None:
     """Write one page about RUNS: does a model lean on a shortcut, what helped, how sure that is, and what it cost."""
     from fairflac.errors import UserError
+    from fairflac.files import check_writable
     from fairflac.report.html import write
     from fairflac.report.trained_on import is_result
     from fairflac.runs import finished_runs
 
     if output.is_dir():
         raise UserError(f"'{output}' is a folder: name the page too, for example -o {output / 'report.html'}")
+    check_writable(output)
     found = finished_runs(runs)
     write(found, output)
     results = sum(map(is_result, found))

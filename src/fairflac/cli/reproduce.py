@@ -53,6 +53,7 @@ def reproduce(
     are no reproduction, say so, and are never set against the paper's.
     """
     from fairflac.errors import UserError
+    from fairflac.files import check_folder
     from fairflac.reproduce.published import official_name
 
     if name is not None:
@@ -61,6 +62,9 @@ def reproduce(
         return _list(scale, name, json)
     if name is None:
         raise UserError("say what to reproduce, for example table2; fairflac reproduce --list shows what there is")
+    check_folder(output)
+    if rebuild is None:
+        check_folder(runs)
 
     from fairflac.train import Place
 

@@ -1,6 +1,7 @@
 """The whole way: plan, train, choose, and leave a model with a page and a card."""
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from fairflac.progress import tell
 from fairflac.report.alarms import alarms, sentences
 from fairflac.report.html import write as write_report
 from fairflac.report.names import Names
-from fairflac.runs import Run
+from fairflac.runs import CHOICE, Run
 from fairflac.settings import split_stage_one, without
 from fairflac.train import Place, adopt, rehearse, train
 from fairflac.validation import predict
@@ -185,7 +186,7 @@ def _leave(request: Request, choice: Choice, runs: dict[str, Run], plan: Plan, c
     write_report(list(runs.values()), report, TITLE, foreword=choice.reasons)
     record = {
         "kept": choice.kept,
-        "run": str(kept.path),
+        "run": os.path.relpath(kept.path, output),  # so that the folder may be moved
         "verdict": choice.verdict,
         "alarms": outcome_alarms(runs),
         "reasons": choice.reasons,
@@ -196,7 +197,7 @@ def _leave(request: Request, choice: Choice, runs: dict[str, Run], plan: Plan, c
         "budget": clock.budget,
         "seconds": round(clock.spent, 1),
     }
-    write_text(output / "choice.json", json.dumps(record, indent=1))
+    write_text(output / CHOICE, json.dumps(record, indent=1))
     return Outcome(choice, kept, runs, exported.file, report, exported.card, str(clock))
 
 

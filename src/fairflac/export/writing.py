@@ -10,7 +10,7 @@ from fairflac.export import parity
 from fairflac.export.card import model_card
 from fairflac.export.formats import FORMATS
 from fairflac.export.preprocessing import as_json
-from fairflac.files import replacing, write_text
+from fairflac.files import check_writable, replacing, write_text
 from fairflac.runs import Run
 from fairflac.trained.facts import Facts
 from fairflac.trained.from_run import trained
@@ -25,23 +25,26 @@ class Exported:
     parity: parity.Parity
 
 
-def export(run: Run, to: str, output: Path | None = None, *, licence: str = "other") -> Exported:
-    """Written only if the file, opened again, answers as the run does."""
+def export(
+    run: Run, to: str, output: Path | None = None, *, licence: str = "other", folder: Path | None = None
+) -> Exported:
+    """Written only if the file, opened again, answers as the run does; without a name as model.* in `folder`, or in
+    the run."""
     if to not in FORMATS:
         unknown("format", to, FORMATS)
-    if not run.done:
-        raise UserError(f"'{run.path}' is not finished: start its training again, which goes on where it was")
+    run.check_done()
     form = FORMATS[to]
-    file = output or run.path / f"model{form.endings[0]}"
+    file = output or (folder or run.path) / f"model{form.endings[0]}"
     card, steps = file.with_suffix(".md"), file.with_suffix(".json") if to == "safetensors" else None
     _check_places(file, form.endings, [place for place in (card, steps) if place])
+    check_writable(file)
     method = load_method(run)
     facts = Facts.of(run, method.spec)
     content = form.write(method, facts)
     # A GPU may round as it likes: graphs are opened on the CPU, and weights where the run is.
     original = trained(method, facts, str(run.path), None if to == "safetensors" else "cpu")
-    with tempfile.TemporaryDirectory() as folder:
-        trial = Path(folder) / file.name
+    with tempfile.TemporaryDirectory() as aside:
+        trial = Path(aside) / file.name
         trial.write_bytes(content)
         found = parity.check(original, open_model(str(trial)), run)
     with replacing(file) as stream:

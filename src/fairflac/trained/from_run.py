@@ -15,8 +15,8 @@ from fairflac.trained.seeing import torch_logits
 
 
 def open_run(path: Path) -> Trained:
-    method = load_method(run := Run.open(path))
-    return trained(method, Facts.of(run, method.spec), str(path))
+    method = load_method(run := Run.finished(path))
+    return trained(method, Facts.of(run, method.spec), str(run.path))
 
 
 def open_exported_weights(state: dict[str, torch.Tensor], facts: Facts, path: Path) -> Trained:

@@ -10,7 +10,7 @@ from fairflac.errors import Diverged, UserError
 from fairflac.files import write_text
 from fairflac.progress import tell
 from fairflac.runs import Run
-from fairflac.train import Place, train
+from fairflac.train import Place, rehearse, train
 from fairflac.tune.judge import Judge, make_judge
 from fairflac.tune.plan import Plan
 from fairflac.tune.sampler import Settings, propose
@@ -40,6 +40,7 @@ class Found:
 
 def tune(plan: Plan, place: Place, number: int) -> Found:
     """`number` trials, or as many as there are different settings. What is on record or trained is not repeated."""
+    rehearse(plan.base, place)
     tell(f"tune {plan.method} on {plan.dataset}: {describe(plan.space)}; rule {plan.rule}")
     judge = make_judge(plan.rule, plan.base, plan.guesser, place)
     record = Record(place.runs / plan.dataset / plan.method / f"tune-{plan.id}.json", plan)
