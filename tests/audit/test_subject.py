@@ -88,7 +88,7 @@ def test_one_class_is_none(model: Trained, photos: Path, tmp_path: Path) -> None
 
 
 def test_a_run_is_audited_on_what_it_has_not_seen(folder_run: Run, photos: Path, tmp_path: Path) -> None:
-    found = subject(open_model(str(folder_run.path)), Choice(str(photos), tmp_path))
+    found = subject(open_model(str(folder_run.path)), Choice(str(photos), tmp_path, split="test"))
     assert len(found.data) == len(folder_run.predictions) and found.data.split == "test"
     assert (found.data.y == folder_run.predictions.y).all() and SEEN not in found.notes
     assert found.training is not None and not set(found.training.names) & set(found.data.names)

@@ -66,7 +66,7 @@ def test_columns_are_groups(program: Program, folder_run: Run, photos: Path, tmp
     ("words", "parts"),
     [
         (["nowhere", "PHOTOS"], ["there is no 'nowhere'"]),
-        (["RUN", "nowhere"], ["nowhere", "no such folder or file"]),
+        (["RUN", "nowhere"], ["no folder or file 'nowhere'"]),
         (["RUN", "PHOTOS", "--set", "q=0.9"], ["--set changes a dataset"]),
         (["RUN", "PHOTOS", "--split", "best"], ["best"]),
         (["RUN", "PHOTOS", "--net", "resnet18"], ["--net"]),

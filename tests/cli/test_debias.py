@@ -62,8 +62,8 @@ def test_a_folder_becomes_a_model_a_page_and_a_card(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in output.rglob("done")} == done  # nothing was trained again
 
 
-def test_other_commands_take_what_is_left(tmp_path: Path, program: Program) -> None:
-    draw_folder(tmp_path / "bars", 40, aligned=0.9)
+def test_other_commands_take_what_is_left(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw_folder(tmp_path / "bars", 130, aligned=0.9)
     call("bars", "--set", "epochs=1")
     model = "bars-debiased/model.safetensors"
     for left in ("bars-debiased", model):
@@ -74,8 +74,12 @@ def test_other_commands_take_what_is_left(tmp_path: Path, program: Program) -> N
         assert program("report", left, "-o", page).code == 0 and page.exists()
     vanilla = next((tmp_path / "bars-debiased").rglob("vanilla/*/done")).parent
     assert program("compare", model, vanilla).code == 0
-    opened = subject(open_model(model), AuditChoice("bars", tmp_path / "data"))
-    assert opened.notes[0].endswith("the test split of bars.")  # those that it was not trained on
+    opened_as = AuditChoice("bars", tmp_path / "data")
+    assert (
+        subject(open_model(model), opened_as).notes[0].endswith("the test split of bars.")
+    )  # those that it was not trained on
+    monkeypatch.setattr("fairflac.audit.subject.FEWEST", 100)
+    assert "may have been trained on some" in subject(open_model(model), opened_as).notes[1]  # all: these are too few
 
 
 def test_a_run_or_its_weights_as_bias_model(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from fairflac.options import checked, options_of
 from fairflac.runs import CONFIG, Run, kept_run
 from fairflac.trained.model import Trained
 
+FEWEST = 50  # images, below which an audit says nothing
 SEEN = "The model may have been trained on some of them: its numbers are then better than on new images."
 
 
@@ -55,6 +56,8 @@ def subject(model: Trained, choice: Choice) -> Subject:
         own = {"columns": choice.columns, "strict": choice.strict or None}
         changes = {key: value for key, value in own.items() if value is not None}
         parts, notes = _of_dataset(run.dataset, changes, choice, run)
+        if choice.split is None and len(parts[0]) < FEWEST:  # better all images, and a word about it, than none
+            parts, notes = _own(path, model, choice)
     else:
         parts, notes = _own(path, model, choice)
     _check_size(model, parts[0], choice.name)

@@ -4,15 +4,13 @@ from dataclasses import dataclass, replace
 
 from fairflac.audit.exchange import Followed, follow
 from fairflac.audit.guessing import guesses
-from fairflac.audit.subject import Subject
+from fairflac.audit.subject import FEWEST, Subject
 from fairflac.errors import UserError
 from fairflac.metrics import Measured
 from fairflac.metrics.differences import share
 from fairflac.metrics.evidence import Guessed, attribute_gaps, beside_guess
 from fairflac.predictions import Predictions
 from fairflac.trained.model import Trained, predictions
-
-FEWEST = 50  # images, below which an audit says nothing
 
 
 @dataclass(frozen=True)
