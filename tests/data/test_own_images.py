@@ -12,7 +12,7 @@ from PIL import Image
 
 from fairflac.data.base import BiasedDataset
 from fairflac.data.folder import Folder
-from fairflac.data.table import Table
+from fairflac.data.table import Table, list_table
 from fairflac.errors import UserError
 
 
@@ -238,3 +238,15 @@ def test_training_says_once_what_is_odd(folder: Path, tmp_path: Path, capsys: py
     splits(Folder(path=folder), tmp_path)
     told = capsys.readouterr().err
     assert told.count("several labels") == 1 and told.count("1 of 22 files") == 1
+
+
+@given(st.text(alphabet="path,label;\t|\"' \n\r\0\\/.é", max_size=60).map(str.encode) | st.binary(max_size=40))
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_in_a_table_is_a_list_or_one_line(folder: Path, content: bytes) -> None:
+    for header in (b"", b"path,label\n"):
+        (folder / "odd.csv").write_bytes(header + content)
+        try:
+            listing = list_table(folder / "odd.csv")
+        except UserError:
+            continue
+        assert all(listing.names) and all(listing.labels)
