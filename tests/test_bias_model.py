@@ -180,3 +180,17 @@ def test_a_finished_bias_model_is_opened_before_anything_is_trained(finished: tu
             rehearse(config, place)
     finally:
         (finished[1].path / "away.pt").rename(finished[1].path / "last.pt")
+
+
+def test_a_result_has_the_validation_of_the_kept_epoch_and_every_class(tmp_path: Path) -> None:
+    changes = {**TINY, "epochs": 3, "lr": 0.3, "validation": 0.1, "selection": "accuracy"}  # the rate makes it jump
+    run = train(resolve("biased-digits", "vanilla", 0, changes), Place(tmp_path, tmp_path, silent=True))
+    assert run is not None
+    result, shares = run.result, [entry["validation"]["accuracy"] for entry in run.history]
+    assert result["validation"]["accuracy"] == max(shares) and len(set(shares)) > 1
+    confusion = np.array(result["confusion"])
+    assert confusion.shape == (10, 10) and confusion.sum() == len(run.predictions)
+    recall = [one["value"] for one in result["class_accuracy"].values()]
+    assert recall == pytest.approx(confusion.diagonal() / confusion.sum(1))
+    assert sum(result["training_images"]) == 4000 * 0.9
+    assert result["majority"]["accuracy"]["value"] == 0.1
