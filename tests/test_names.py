@@ -57,6 +57,8 @@ def test_what_is_registered_later_is_known_too(monkeypatch: pytest.MonkeyPatch) 
         ("tune biased-digits flac --search alhpa=1:9", "did you mean 'alpha'"),
         ("demo --set epoch=3", "did you mean 'epochs'"),
         ("debias . --set alhpa=3", "did you mean 'alpha'"),
+        ("debias . --budget soon", "such as 90s"),
+        ("export nowhere --to onnx", "there is no 'nowhere'"),
         ("debias nowhere", "there is no 'nowhere'"),
         ("audit model biased-digit", "did you mean 'biased-digits'"),
         ("audit model . --net resnet81", "did you mean 'resnet18'"),

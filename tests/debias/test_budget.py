@@ -5,7 +5,8 @@ import time
 import pytest
 
 from fairflac.debias import budget
-from fairflac.debias.budget import BiasWork, Clock, batch_size, fitting, parse_budget
+from fairflac.debias.budget import BiasWork, batch_size, fitting
+from fairflac.debias.clock import Clock, parse_budget
 from fairflac.errors import UserError
 
 

@@ -43,16 +43,17 @@ def debias_command(
     goes on where it was.
     """
     started = time.monotonic()
+    from fairflac.debias.clock import Clock, parse_budget
     from fairflac.errors import UserError
     from fairflac.options import parse_assignments
     from fairflac.settings import arrange
 
     if not path.exists():
         raise UserError(f"there is no '{path}': give a folder of images, or a CSV file")
+    clock = Clock(None if budget is None else parse_budget(budget), started)
     settings = parse_assignments(changes)
     arrange("folder" if path.is_dir() else "csv", "flac-b", settings)
 
-    from fairflac.debias.budget import Clock, parse_budget
     from fairflac.debias.request import Request
     from fairflac.debias.work import debias, outcome_alarms
     from fairflac.report.tables import as_text, rows
@@ -63,14 +64,14 @@ def debias_command(
         output=output or Path(f"{path.resolve().stem}-debiased"),
         bias_model=bias_model,
         seed=seed,
-        budget=None if budget is None else parse_budget(budget),
+        budget=clock.budget,
         attribute=attribute,
         attribute_from=attribute_from,
         changes=settings,
         allow_outside=allow_outside,
         strict=strict,
     )
-    outcome = debias(request, data, Clock(request.budget, started))
+    outcome = debias(request, data, clock)
     if json:
         typer.echo((request.output / CHOICE).read_text())
         return

@@ -23,10 +23,12 @@ def export_command(
     """
     import json as json_format
 
-    from fairflac.export.writing import export
     from fairflac.runs import Run
 
-    opened = Run.open(run)
+    opened = Run.finished(run)
+
+    from fairflac.export.writing import export
+
     folder = run if run.is_dir() else run.parent  # that of debias has a model already: the new one belongs beside it
     done = export(opened, to, output, licence=licence, folder=folder)
     if json:

@@ -1,19 +1,16 @@
 """How large a network, how large images and how many epochs fit into the time that there is."""
 
-import math
-import re
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairflac.config import RunConfig, resolve
+from fairflac.debias.clock import ENDING, FEWEST, RESERVE, Clock, minutes
 from fairflac.errors import UserError
 from fairflac.nets import NETS
 from fairflac.options import options_of
 from fairflac.step_time import plain, seconds_per_image
 
-UNITS = {"s": 1, "m": 60, "h": 3600}
 SMALL_NET = {"kernel_size": 3, "strides": [2, 2, 1, 1]}  # of simple-conv: sees 23 x 23 pixels
 # What is tried, the best first: a network and the side of an image.
 LADDER = (
@@ -23,13 +20,10 @@ USUAL = ("resnet18", 64)  # without a budget
 EARLY_STEPS = 40  # of a bias model that is stopped early: two epochs of 2,000 images
 STEPS = 800  # of a training, which few epochs of many images or many epochs of few images give
 EPOCHS = (10, 60)
-FEWEST = 4  # epochs, with which a model of very many images is worth having
 BATCHES = (16, 128)
 # Beside the steps themselves: validation, augmentation, the optimiser. Measured with 600 faces, ResNet-18 at 48 pixels.
 EPOCH = 1.35  # of a bare forward and backward pass over the training images
 AGAINST = 1.2  # of an epoch of the vanilla model: FLAC also looks at pairs, and asks the bias model before it begins
-ENDING = 20.0  # seconds for predictions, the choice, the model card and the page
-RESERVE = 0.1  # of the budget, for what nobody foresees
 
 
 @dataclass(frozen=True)
@@ -66,46 +60,6 @@ class BiasWork:
     runs: int = 0  # bias models that are trained as long as they are
     images: int = 0  # that one is trained on otherwise, in all epochs together
     reading: float = 0.0  # seconds to decode the images
-
-
-@dataclass(frozen=True)
-class Clock:
-    """The time that the user gave, and what is left of it."""
-
-    budget: float | None  # seconds; None: as long as it takes
-    start: float = field(default_factory=time.monotonic)
-
-    @property
-    def spent(self) -> float:
-        return time.monotonic() - self.start
-
-    @property
-    def left(self) -> float:
-        """For training; the rest is kept back."""
-        if self.budget is None:
-            return math.inf
-        return self.budget * (1 - RESERVE) - ENDING - self.spent
-
-    def affords(self, epoch_seconds: float, wanted: int) -> int:
-        """How many epochs: those that were planned, or fewer, but not so few that a model is not worth having."""
-        if wanted * epoch_seconds <= (left := self.left):
-            return wanted
-        return min(max(int(left / max(epoch_seconds, 1e-3)), FEWEST), wanted)
-
-    def __str__(self) -> str:
-        if self.budget is None:
-            return f"took {minutes(self.spent)}"
-        unit = 60 if self.budget >= 120 else 1
-        took = f"{self.spent / unit:.1f}".removesuffix(".0") if unit == 60 else f"{self.spent:.0f}"
-        return f"took {took} of {self.budget / unit:g} {'minutes' if unit == 60 else 'seconds'}"
-
-
-def parse_budget(text: str) -> float:
-    """`90s`, `10m`, `1.5h` → seconds."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh])\s*", text)
-    if not found or not 0 < float(found[1]) < math.inf:
-        raise UserError(f"--budget {text}: give a time such as 90s, 10m or 2h")
-    return float(found[1]) * UNITS[found[2]]
 
 
 def fitting(
@@ -169,7 +123,3 @@ def _size(net: str, size: int, epochs: int, batch: int, images: int, asked: Mapp
     own = {key: value for key, value in asked.items() if key in options_of(NETS[net]).model_fields}
     config: RunConfig = resolve("folder", "vanilla", 0, {"path": ".", **draft.settings(), **own})
     return replace(draft, epoch_seconds=seconds_per_image(plain(config, size)) * images * EPOCH)
-
-
-def minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"

@@ -16,7 +16,9 @@ from fairflac.data.folder import list_folder
 from fairflac.data.listing import Listing
 from fairflac.data.table import list_table
 from fairflac.debias.bias_models import BiasModel, bias_model, taught
-from fairflac.debias.budget import USUAL, BiasWork, Clock, Size, batch_size, epochs, fitting
+from fairflac.debias.budget import USUAL, BiasWork, Size, batch_size, epochs, fitting
+from fairflac.debias.choice import VANILLA
+from fairflac.debias.clock import Clock
 from fairflac.errors import UserError
 from fairflac.files import write_text
 
@@ -86,7 +88,9 @@ class Plan:
     epochs: dict[str, int]  # by model, as decided when its turn came
 
     def of(self, model: str) -> Size:
-        return replace(self.size, epochs=self.epochs.get(model, self.size.epochs))
+        """As decided; a model whose turn has not come gets no more than vanilla, or they could not be compared."""
+        most = self.epochs.get(VANILLA, self.size.epochs)
+        return replace(self.size, epochs=self.epochs.get(model, most))
 
     def decide(self, model: str, epochs: int) -> "Plan":
         """Written down before the model is trained."""

@@ -10,8 +10,9 @@ from fairflac.build import load_config, load_split
 from fairflac.config import RunConfig, resolve
 from fairflac.data.listing import checked_classes
 from fairflac.debias.bias_models import BiasModel
-from fairflac.debias.budget import AGAINST, Clock, Size, minutes
+from fairflac.debias.budget import AGAINST, Size
 from fairflac.debias.choice import VANILLA, Choice, choose
+from fairflac.debias.clock import Clock, minutes
 from fairflac.debias.request import Plan, Request, planned
 from fairflac.errors import UserError
 from fairflac.export.writing import export
@@ -175,7 +176,7 @@ def _announcement(request: Request, size: Size, bias: BiasModel, clock: Clock) -
     time = minutes(seconds) if clock.budget is None else f"{minutes(seconds)} of {minutes(clock.budget)}"
     return (
         f"{request.path}: {size.net} on images of {size.size} pixels, {size.epochs} epochs, batches of "
-        f"{size.batch_size}; about {time} in all. Bias model: {bias.says}."
+        f"{size.batch_size}; about {time} in all. Bias model, which comes first: {bias.says}."
     )
 
 
