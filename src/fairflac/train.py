@@ -101,8 +101,8 @@ def _try_bias_model(run: Run, data: BiasedDataset) -> None:
         ) from error
 
 
-def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = True) -> Run:
-    """One run and the run it depends on, on processes that already work together."""
+def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = True, label: str | None = None) -> Run:
+    """One run and the run it depends on, on processes that already work together; `label`: what progress calls it."""
     run = place.run(config)
     if resume:
         _check_images(config, run)
@@ -114,9 +114,9 @@ def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = Tr
     stage_one = config.stage_one()
     if stage_one is not None and not place.run(stage_one).done:
         rehearse(config, place, resume)
-    bias_run = _complete(stage_one, place, fabric) if stage_one else None
+    bias_run = _complete(stage_one, place, fabric, label=_bias_label(stage_one)) if stage_one else None
     if not fabric.is_global_zero:
-        _train(config, place, fabric, run, bias_run)
+        _train(config, place, fabric, run, bias_run, label)
         return run
     with run.locked():
         if run.done and resume and fabric.world_size == 1:
@@ -125,8 +125,12 @@ def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = Tr
             run.forget()
         run.begin(config.to_toml(), {**describe(), "processes": fabric.world_size})
         write_text(run.images, images_of(config) or "")
-        _train(config, place, fabric, run, bias_run)
+        _train(config, place, fabric, run, bias_run, label)
     return run
+
+
+def _bias_label(stage_one: RunConfig) -> str:
+    return f"bias model ({stage_one.method if stage_one.target == 'class' else stage_one.target})"
 
 
 def _check_images(config: RunConfig, run: Run) -> None:
@@ -135,11 +139,13 @@ def _check_images(config: RunConfig, run: Run) -> None:
     if known and known != images_of(config):
         raise UserError(
             f"'{config.data_options['path']}' has other images, labels or splits than '{run.path}' was begun with: "
-            "train with --restart, or begin anew in another folder (-o or --runs)"
+            "begin anew in another folder (debias -o, train --runs), or train with --restart"
         )
 
 
-def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: Run | None) -> None:
+def _train(
+    config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: Run | None, label: str | None = None
+) -> None:
     fabric.barrier()
     assert config.seed is not None
     data, validation, test = load_splits(config, place.data)
@@ -148,7 +154,7 @@ def _train(config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: 
     bias = bias_source(config, data, fabric, run, bias_run) if bias_run else None
     torch.manual_seed(config.seed)  # the same initial weights on all processes
     method = build_method(config, data.task)
-    label = config.method if config.target == "class" else f"bias model ({config.target})"
+    label = label or (config.method if config.target == "class" else _bias_label(config))
     state = fit(method, config, data, fabric, run, bias, validation, label=label, silent=place.silent)
     history = state.history
     if config.train.selection != "last":

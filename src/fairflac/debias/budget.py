@@ -21,7 +21,8 @@ EARLY_STEPS = 40  # of a bias model that is stopped early: two epochs of 2,000 i
 STEPS = 800  # of a training, which few epochs of many images or many epochs of few images give
 EPOCHS = (10, 60)
 BATCHES = (16, 128)
-# Beside the steps themselves: validation, augmentation, the optimiser. Measured with 600 faces, ResNet-18 at 48 pixels.
+# Beside the steps themselves: validation, augmentation, the optimiser. Guesses from a few trainings; what is trained
+# first corrects them.
 EPOCH = 1.35  # of a bare forward and backward pass over the training images
 AGAINST = 1.2  # of an epoch of the vanilla model: FLAC also looks at pairs, and asks the bias model before it begins
 
