@@ -54,7 +54,15 @@ def adopt(path: Path, place: Place) -> None:
         shutil.copytree(path, home)
 
 
-def train(config: RunConfig, place: Place, *, resume: bool = True, devices: int = 1, num_nodes: int = 1) -> Run | None:
+def train(
+    config: RunConfig,
+    place: Place,
+    *,
+    resume: bool = True,
+    devices: int = 1,
+    num_nodes: int = 1,
+    as_bias_model: bool = False,
+) -> Run | None:
     """Train what is not trained yet, stage 1 included; the finished run, or None on all processes but the first."""
     run = place.run(config)
     if run.done and resume:
@@ -62,7 +70,7 @@ def train(config: RunConfig, place: Place, *, resume: bool = True, devices: int 
         return run
     fabric = make_fabric(devices=devices, num_nodes=num_nodes)
     try:
-        _complete(config, place, fabric, resume)
+        _complete(config, place, fabric, resume, _bias_label(config) if as_bias_model else None)
     except RuntimeError as error:  # from a message between processes: what ended the first one is for it to tell
         if fabric.is_global_zero or ("gloo" not in str(error) and not isinstance(error, torch.distributed.DistError)):
             raise

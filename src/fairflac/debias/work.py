@@ -60,7 +60,7 @@ def debias(request: Request, data: Path, clock: Clock | None = None) -> Outcome:
     tell(_announcement(request, plan.size, models.bias, clock))
     pace = plan.size.epoch_seconds
     if models.stage_one.train.epochs:
-        pace = _pace(_trained(models.stage_one, place), models) or pace
+        pace = _pace(_trained(models.stage_one, place, as_bias_model=True), models) or pace
     schedule = Schedule(request, place, clock)
     plan = schedule.decide(plan, models.plain, pace * (1 + AGAINST))
     runs = {VANILLA: _trained(_models(request, plan).plain, place)}
@@ -137,8 +137,8 @@ def _rehearse(models: Models, place: Place) -> None:
         raise UserError("there is no validation image to choose by: add images, or a folder 'val'")
 
 
-def _trained(config: RunConfig, place: Place) -> Run:
-    run = train(config, place)
+def _trained(config: RunConfig, place: Place, *, as_bias_model: bool = False) -> Run:
+    run = train(config, place, as_bias_model=as_bias_model)
     assert run is not None  # one process
     return run
 
@@ -147,7 +147,7 @@ def _choice(runs: dict[str, Run], against: RunConfig, place: Place) -> Choice:
     validation = load_split(against, place.data, "validation")
     assert validation is not None
     guesser = _guesser(against)
-    guess = predict(_trained(guesser, place), validation).prediction
+    guess = predict(_trained(guesser, place, as_bias_model=True), validation).prediction
     tables = {name: predict(run, validation) for name, run in runs.items()}
     pairs = float(runs[against.method].result["bias_model_quality"].get("pairs", 0.0))
     of_classes = (guesser.target, guesser.dataset) == ("class", against.dataset) and _same_images(guesser, against)

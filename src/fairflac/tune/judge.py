@@ -40,7 +40,7 @@ def make_judge(rule: str, config: RunConfig, guesser: RunConfig, place: Place) -
         raise UserError(f"--rule {rule} needs attribute labels, and {config.dataset} has none for this target")
     if rule != GUESSED:
         return Judge(rule, data, None, None)
-    run = train(guesser, place)
+    run = train(guesser, place, as_bias_model=True)
     assert run is not None  # one process
     table = without_labels(predict(run, data))
     pseudo = with_pseudo_groups(with_guess(table, table.prediction))
