@@ -58,7 +58,7 @@ def test_stage_one_has_settings_of_its_own() -> None:
     ("dataset", "method", "changes", "message"),
     [
         ("biased-mnits", "flac", {}, "did you mean 'biased-mnist'"),
-        ("biased-digits", "flac", {"bias_model": "nowhere"}, "'nowhere' is not a run directory"),
+        ("biased-digits", "flac", {"bias_model": "nowhere"}, "there is no 'nowhere': give a run directory"),
         ("biased-digits", "flac", {"bias_model": 3}, "give a run directory"),
         ("biased-digits", "flac", {"bias_model.epochs": 0}, "epochs = 0 trains nothing"),
         ("folder", "flac-b", {}, "path is missing: give it with --set path"),

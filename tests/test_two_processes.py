@@ -27,7 +27,7 @@ def test_each_run_has_its_precision_and_the_console_is_ours(tmp_path: Path) -> N
     assert found == {"vanilla": ("32-true", 2), "flac": ("bf16-mixed", 2)}
     strange = [line for line in done.stderr.splitlines() if not re.match(r"(bias model \(colour\)|flac)(  |: )", line)]
     assert strange == []
-    assert re.match(r"method .*\nflac .*\nrun: ", done.stdout)
+    assert re.search(r"^method .*\nflac .*\nrun: ", done.stdout, re.MULTILINE)
 
 
 def test_what_the_first_process_refuses_is_one_line(tmp_path: Path) -> None:
