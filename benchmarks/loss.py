@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from fairflac.losses import FLACLoss
-from fairflac.losses.flac.dense import DenseFLACLoss
+from fairflac.losses.flac import DenseFLACLoss
 
 WIDTH = 128
 VALUES = 10

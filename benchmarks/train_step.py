@@ -28,7 +28,7 @@ from fairflac.config import resolve
 from fairflac.data.base import BiasedDataset
 from fairflac.engine import make_fabric
 from fairflac.hardware import best_device
-from fairflac.losses.flac.dense import DenseFLACLoss
+from fairflac.losses.flac import DenseFLACLoss
 from fairflac.methods import Frozen
 from fairflac.methods.flac import FLAC
 from fairflac.nets.simple_conv import SimpleConvNet

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairflac.losses.flac.dense import pointwise, rows_to_distributions
+from fairflac.losses.flac.textbook import pointwise, rows_to_distributions
 from fairflac.metrics.representation import quadratic_mutual_information
 
 CLASSES = 10

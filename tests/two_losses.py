@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from fairflac.losses import FLACLoss
-from fairflac.losses.flac.dense import DenseFLACLoss
+from fairflac.losses.flac import DenseFLACLoss
 
 N = 24
 LOSSES = {

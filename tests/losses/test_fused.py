@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from fairflac.losses import FLACLoss
-from fairflac.losses.flac import distances, listed
-from fairflac.losses.flac.dense import DenseFLACLoss
-from fairflac.losses.flac.distances import row_tiles
+from fairflac.losses.flac import DenseFLACLoss, fused
 
 KERNELS = ("student-t", "cosine", "rbf")
 DIVERGENCES = ("jeffreys", "kl", "mse")
@@ -33,7 +31,7 @@ OPTIONS = st.fixed_dictionaries(
 @pytest.fixture(params=["listed", "tiled"])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How the pairs of a tile are held."""
-    monkeypatch.setattr(listed, "WORTH", 1e9 if request.param == "listed" else -1)
+    monkeypatch.setattr(fused, "WORTH", 1e9 if request.param == "listed" else -1)
     return str(request.param)
 
 
@@ -70,10 +68,10 @@ def test_equals_the_dense_form(n: int, tile: int, worth: float, chunk: int, opti
     b, h, y = batch(n, seed=n)
     ours, dense = FLACLoss(**options), DenseFLACLoss(**options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distances, "TILE", tile)
-        patch.setattr(distances, "MIN_ROWS", 1)
-        patch.setattr(listed, "WORTH", worth)
-        patch.setattr(listed, "CHUNK", chunk)
+        patch.setattr(fused, "TILE", tile)
+        patch.setattr(fused, "MIN_ROWS", 1)
+        patch.setattr(fused, "WORTH", worth)
+        patch.setattr(fused, "CHUNK", chunk)
         value, gradient = value_and_gradient(ours, b, h, y)
     expected, expected_gradient = value_and_gradient(dense, b, h, y)
     assert_close(value, expected, 1e-10)
@@ -102,8 +100,8 @@ def test_gradcheck(form: str, kernel: Any, divergence: Any) -> None:
 
 
 def test_many_tiles_do_not_depend_on_the_order(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distances, "TILE", 500)
-    monkeypatch.setattr(distances, "MIN_ROWS", 1)
+    monkeypatch.setattr(fused, "TILE", 500)
+    monkeypatch.setattr(fused, "MIN_ROWS", 1)
     b, h, y = batch(83)
     order = torch.randperm(83, generator=torch.Generator().manual_seed(1))
     value, gradient = value_and_gradient(FLACLoss(), b, h, y)
@@ -222,10 +220,10 @@ def test_a_long_list_gives_way_to_tiles(monkeypatch: pytest.MonkeyPatch) -> None
     """Or memory would grow with the number of pairs."""
     b, h, y = batch(60)
     expected, expected_gradient = value_and_gradient(DenseFLACLoss(), b, h, y)
-    monkeypatch.setattr(listed, "WORTH", 1e9)
+    monkeypatch.setattr(fused, "WORTH", 1e9)
     for most, lists in ((10**6, True), (50, False)):
-        monkeypatch.setattr(listed, "MOST", most)
-        found = listed.listed_flac(b.numpy(), h.detach().numpy(), y.numpy(), FLACLoss().settings)
+        monkeypatch.setattr(fused, "MOST", most)
+        found = fused.listed_flac(b.numpy(), h.detach().numpy(), y.numpy(), FLACLoss().settings)
         assert (found is not None) == lists
         value, gradient = value_and_gradient(FLACLoss(), b, h, y)
         assert_close(value, expected, 1e-10)
@@ -240,6 +238,6 @@ def test_no_second_derivative() -> None:
 
 @pytest.mark.parametrize("n", [1, 128, 1024, 4096, 100_000])
 def test_tiles_are_bounded_and_cover_all_rows(n: int) -> None:
-    tiles = row_tiles(n)
+    tiles = fused.row_tiles(n)
     assert [i for rows in tiles for i in range(rows.start, rows.stop)] == [*range(n)]
-    assert max(rows.stop - rows.start for rows in tiles) * n <= max(distances.TILE, distances.MIN_ROWS * n)
+    assert max(rows.stop - rows.start for rows in tiles) * n <= max(fused.TILE, fused.MIN_ROWS * n)

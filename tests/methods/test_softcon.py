@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fairflac.config import resolve
 from fairflac.errors import UserError
-from fairflac.losses.flac.inferred import conflicting_pairs
+from fairflac.losses.flac import conflicting_pairs
 from fairflac.methods.softcon import SoftCon
 from fairflac.types import Batch, Output
 from toy import TASK, ToyNet, conflicting_accuracy, prepared_training, toy_batches, toy_bias, toy_data

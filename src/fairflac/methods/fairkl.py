@@ -9,7 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from fairflac.losses.fairkl import fairkl_loss
-from fairflac.losses.flac.inferred import conflicting_pairs
+from fairflac.losses.flac import conflicting_pairs
 from fairflac.losses.gather import gather
 from fairflac.losses.soft_bias import bias_dissimilarity
 from fairflac.losses.sup_info_nce import sup_info_nce

@@ -9,11 +9,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
-from fairflac.losses.flac import FLACLoss
-from fairflac.losses.flac.divergences import Divergence
-from fairflac.losses.flac.kernels import Kernel
-from fairflac.losses.flac.pairs import Pairs
-from fairflac.losses.flac.settings import Reduction
+from fairflac.losses.flac import Divergence, FLACLoss, Kernel, Pairs, Reduction
 from fairflac.losses.gather import gather
 from fairflac.losses.supcon import supcon_loss
 from fairflac.methods.base import Method

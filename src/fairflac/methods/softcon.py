@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor
 
 from fairflac.errors import UserError
-from fairflac.losses.flac.inferred import conflicting_pairs
+from fairflac.losses.flac import conflicting_pairs
 from fairflac.losses.gather import gather
 from fairflac.losses.soft_bias import bias_dissimilarity, class_dissimilarity
 from fairflac.losses.supcon import supcon_loss

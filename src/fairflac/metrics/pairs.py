@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from fairflac.losses.flac.inferred import inferred_pairs
-from fairflac.losses.flac.settings import Settings
+from fairflac.losses.flac import Settings, inferred_pairs
 from fairflac.metrics.intervals import DRAWS, SEED, never_certain, percentiles
 from fairflac.metrics.measure import Measured
 

@@ -1,5 +1,18 @@
-"""FLAC's loss: kernels, the pairs it uses, divergences, and the loss made of them."""
+"""FLAC's loss: the module, the textbook form as the equations are, and the fused kernel that training uses."""
 
-from fairflac.losses.flac.loss import FLACLoss, flac_loss
+from fairflac.losses.flac.loss import DenseFLACLoss, FLACLoss, conflicting_pairs, flac_loss, inferred_pairs
+from fairflac.losses.flac.textbook import Divergence, Kernel, Pairs, Reduction, Settings, Threshold
 
-__all__ = ["FLACLoss", "flac_loss"]
+__all__ = [
+    "DenseFLACLoss",
+    "Divergence",
+    "FLACLoss",
+    "Kernel",
+    "Pairs",
+    "Reduction",
+    "Settings",
+    "Threshold",
+    "conflicting_pairs",
+    "flac_loss",
+    "inferred_pairs",
+]

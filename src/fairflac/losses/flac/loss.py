@@ -1,16 +1,26 @@
 """FLAC's loss as a module and as a function."""
 
-from typing import Self, Unpack
+from typing import Self, TypedDict, Unpack
 
 import torch
 from torch import Tensor, nn
 
-from fairflac.losses.flac.divergences import Divergence
-from fairflac.losses.flac.fused import WithGradient, fused_flac
-from fairflac.losses.flac.kernels import Kernel
-from fairflac.losses.flac.pairs import Pairs, Threshold
-from fairflac.losses.flac.settings import Options, Reduction, Settings
+from fairflac.losses.flac.fused import PairProblem, WithGradient, fused_flac, in_s
+from fairflac.losses.flac.textbook import Divergence, Kernel, Pairs, Reduction, Settings, Threshold, textbook_flac
 from fairflac.losses.gather import gather_batch
+
+
+class Options(TypedDict, total=False):
+    """Arguments of `FLACLoss`."""
+
+    kernel: Kernel
+    exponent: float
+    divergence: Divergence
+    pairs: Pairs
+    threshold: Threshold
+    reduction: Reduction
+    normalize: bool
+    gather: bool
 
 
 class FLACLoss(nn.Module):
@@ -19,18 +29,31 @@ class FLACLoss(nn.Module):
     >>> loss = FLACLoss()
     >>> value = loss(torch.randn(8, 4), torch.randn(8, 6, requires_grad=True), torch.tensor([0, 1] * 4))
 
-    The defaults are the dialect that the published alphas belong to: square-root distance, mean over S, unit-norm
-    features, the diagonal in the threshold. `FLACLoss.paper()` is the literal text. After each call `stats` holds
-    |S|, the threshold, the spread of the bias model's similarities, and the shares of rows that mix both kinds of pairs
-    (those carry the signal) and that have a single partner (those contribute nothing).
+    The defaults are the dialect that the published alphas belong to; `FLACLoss.paper()` is the literal text. The same
+    formulas in their readable form: `fairflac.losses.flac.textbook`.
+
+    Args:
+        kernel: similarity of two samples. `student-t` is 1 / (1 + distance^exponent) (Eq. 5), `cosine` is
+            (1 + cos) / 2, `rbf` is exp(-distance² / 2).
+        exponent: of the distance in `student-t`. 0.5 in the released code, 1 in the paper's text.
+        divergence: between the two distributions of a row. `jeffreys` is the symmetric KL divergence (Eq. 6).
+        pairs: `conflicting` is S (Eq. 1), `same-target` and `different-target` are its halves, `all` is every pair.
+        threshold: of the bias model's similarity, from which on two samples share the attribute (Eq. 2): midway between
+            the largest and the smallest one, with or without the similarity of a sample to itself.
+        reduction: the sum over S is divided by |S| (`mean`), by the number of samples (`batch`: one weight then suits
+            batches with few and with many pairs), or not at all (`sum`, the paper's text).
+        normalize: scale the features of both models to unit length first.
+        gather: with several processes each sees the pairs of its own batch, unless `gather`. Then the loss is that of
+            their joint batch, the same everywhere, and its gradients are right once they are averaged over processes,
+            as DDP does.
+
+    After each call `stats` holds |S|, the threshold, the spread of the bias model's similarities, and the shares of
+    rows that mix both kinds of pairs (those carry the signal) and that have a single partner (they contribute nothing).
 
     An empty S gives a zero that can be differentiated: bias features that are all equal, a single sample, or one class
     of one attribute. Features that are not finite are a ValueError. Only `features` receives gradients, once (second
     derivatives: `DenseFLACLoss`). Half-precision inputs are computed in fp32, also under autocast. Time grows with N²,
     memory beside inputs and gradient stays below some hundred MB.
-
-    With several processes each sees the pairs of its own batch, unless `gather`: then the loss is that of their joint
-    batch, the same everywhere, and its gradients are right once they are averaged over processes, as DDP does.
     """
 
     def __init__(
@@ -61,7 +84,16 @@ class FLACLoss(nn.Module):
         return {name: torch.as_tensor(x, dtype=torch.float32) for name, x in self._stats.items()}
 
     def forward(self, bias_features: Tensor, features: Tensor, y: Tensor) -> Tensor:
-        """(N, D_b), (N, D), (N,) → scalar."""
+        """The loss of a batch.
+
+        Args:
+            bias_features: (N, D_b) from the penultimate layer of the bias model, or its probabilities.
+            features: (N, D) from the penultimate layer of the trained model.
+            y: (N,) classes.
+
+        Returns:
+            () the value; add it to the task loss, times alpha.
+        """
         _check_shapes(bias_features, features, y)
         if torch.compiler.is_compiling():  # nothing to trace: numpy, and sizes that depend on values
             value: Tensor = torch.compiler.disable(self._fused)(bias_features, features, y)
@@ -79,6 +111,18 @@ class FLACLoss(nn.Module):
         return value
 
 
+class DenseFLACLoss(FLACLoss):
+    """The textbook form: same arguments, value, gradient and `stats`, with N × N matrices, and differentiable twice."""
+
+    def forward(self, bias_features: Tensor, features: Tensor, y: Tensor) -> Tensor:
+        """(N, D_b), (N, D), (N,) → (), in fp32 or float64."""
+        b, h = bias_features.detach(), features
+        if self.gather:
+            b, h, y = gather_batch(b, h, y)
+        value, self._stats = textbook_flac(b, h, y, self.settings)
+        return value
+
+
 def flac_loss(bias_features: Tensor, features: Tensor, y: Tensor, **options: Unpack[Options]) -> Tensor:
     """`FLACLoss(**options)(bias_features, features, y)`."""
     value: Tensor = FLACLoss(**options)(bias_features, features, y)
@@ -92,3 +136,18 @@ def _check_shapes(bias_features: Tensor, features: Tensor, y: Tensor) -> None:
     for name, x in (("bias_features", bias_features), ("features", features)):
         if x.ndim != 2 or x.shape[0] != n:
             raise ValueError(f"{name} must be (N, D) with N = len(y) = {n}, not {tuple(x.shape)}")
+
+
+def inferred_pairs(bias_features: Tensor, y: Tensor, settings: Settings) -> tuple[Tensor, Tensor]:
+    """(N, D_b), (N,) → (N, N) masks of A10, same class and different attribute, and of A01, the opposite (Eq. 1)."""
+    b = bias_features.detach().float()
+    batch = PairProblem(b, b, y, settings)
+    squared, same_class = batch.b.tile(slice(0, batch.n)), y[:, None] == y
+    a10 = in_s(squared, same_class, batch.limits, "same-target").fill_diagonal_(False)
+    return a10, in_s(squared, same_class, batch.limits, "different-target")
+
+
+def conflicting_pairs(bias_features: Tensor, y: Tensor) -> Tensor:
+    """(N, D_b), (N,) → (N, N) mask of S as FLAC finds it with its defaults, for other losses over pairs."""
+    a10, a01 = inferred_pairs(bias_features, y, FLACLoss().settings)
+    return a10 | a01

@@ -1,0 +1,114 @@
+"""FLAC's loss as the paper writes it (Eq. 1-6): N × N matrices and autograd.
+
+The form to read, cite and teach from, and the reference that the fused form is tested against.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+Kernel = Literal["student-t", "cosine", "rbf"]
+Divergence = Literal["jeffreys", "kl", "mse"]
+Pairs = Literal["conflicting", "all", "same-target", "different-target"]
+Threshold = Literal["midrange", "midrange-off-diagonal"]
+# Of the sum over S: divided by |S|, not divided (the paper), or divided by the number of samples.
+Reduction = Literal["mean", "sum", "batch"]
+
+DISTANCE_EPS = 1e-6  # inside the root: keeps the gradient finite for equal rows; value of the released code
+ROW_EPS = 1e-7  # in both denominators, as in the released code
+TINY = 2.0**-126  # least similarity and dissimilarity, so that logs stay finite: the smallest normal fp32 number
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One member of the loss family; what each means: `FLACLoss`."""
+
+    kernel: Kernel
+    exponent: float
+    divergence: Divergence
+    pairs: Pairs
+    threshold: Threshold
+    reduction: Reduction
+    normalize: bool
+
+    def __post_init__(self) -> None:
+        choices = {"kernel": Kernel, "divergence": Divergence, "pairs": Pairs, "threshold": Threshold}
+        for argument, allowed in (choices | {"reduction": Reduction}).items():
+            if getattr(self, argument) not in get_args(allowed):
+                names = ", ".join(get_args(allowed))
+                raise ValueError(f"{argument} must be one of {names}, not {getattr(self, argument)!r}")
+        if not self.exponent > 0:
+            raise ValueError(f"exponent must be positive, not {self.exponent}")
+
+
+def textbook_flac(b: Tensor, h: Tensor, y: Tensor, settings: Settings) -> tuple[Tensor, dict[str, Tensor | float]]:
+    """(N, D_b) bias features, (N, D) trained features, (N,) classes → the loss, and what there is to log of it."""
+    if settings.normalize:
+        b, h = F.normalize(b, dim=1), F.normalize(h, dim=1)
+    kernel_b = similarities(b, settings)
+    threshold = attribute_threshold(kernel_b, settings)
+    mask = pairs_in_s(kernel_b, y, threshold, settings)
+    p_b = rows_to_distributions(1 - kernel_b, mask)
+    p_h = rows_to_distributions(similarities(h, settings), mask)
+    total = torch.where(mask, pointwise(p_b, p_h, settings.divergence), 0).sum()
+    partners, same_class = mask.sum(1), y[:, None] == y
+    divisors: dict[str, Tensor | int] = {"sum": 1, "mean": partners.sum().clamp_min(1), "batch": max(len(y), 1)}
+    stats: dict[str, Tensor | float] = {
+        "pairs": partners.sum().float(),
+        "threshold": threshold,
+        "spread": kernel_b.max() - kernel_b.min(),
+        "mixed_rows": ((mask & same_class).any(1) & (mask & ~same_class).any(1)).float().mean(),
+        "singleton_rows": (partners == 1).float().mean(),
+    }
+    return total / divisors[settings.reduction], stats
+
+
+def pairs_in_s(kernel_b: Tensor, y: Tensor, threshold: Tensor, settings: Settings) -> Tensor:
+    """(N, N) mask of S (Eq. 1): A10, same class but another attribute, and A01, same attribute but another class."""
+    same_class = y[:, None] == y
+    off_diagonal = ~torch.eye(len(y), dtype=torch.bool, device=y.device)
+    same_attribute = kernel_b > threshold
+    different_attribute = kernel_b < threshold if settings.threshold == "midrange" else ~same_attribute
+    a10, a01 = same_class & different_attribute & off_diagonal, ~same_class & same_attribute
+    return {"conflicting": a10 | a01, "same-target": a10, "different-target": a01, "all": off_diagonal}[settings.pairs]
+
+
+def attribute_threshold(kernel_b: Tensor, settings: Settings) -> Tensor:
+    """() midway between the bias model's largest and smallest similarity, with or without the diagonal (Eq. 2)."""
+    if settings.threshold == "midrange-off-diagonal" and len(kernel_b) > 1:
+        kernel_b = kernel_b[~torch.eye(len(kernel_b), dtype=torch.bool, device=kernel_b.device)]
+    return (kernel_b.max() + kernel_b.min()) / 2
+
+
+def rows_to_distributions(values: Tensor, mask: Tensor) -> Tensor:
+    """p_{i|j}: each row divided by its sum over S (Eq. 3, 4); 1 where the mask is false, so that logs stay finite.
+
+    Matrix and mask are symmetric, so rows and columns are the same.
+    """
+    inside = torch.where(mask, values.clamp_min(TINY), 0)
+    return torch.where(mask, inside / (inside.sum(1, keepdim=True) + ROW_EPS), 1)
+
+
+def similarities(features: Tensor, settings: Settings) -> Tensor:
+    """(N, D) → (N, N) kernel matrix (Eq. 5 for exponent 1, and the kernel ablation)."""
+    if settings.kernel == "cosine":
+        unit = F.normalize(features, dim=1)
+        return (1 + (unit @ unit.T).clamp(-1, 1)) / 2
+    # Distances do not change when all rows move together; centred rows lose fewer digits in the expansion.
+    centred = features - features.detach().mean(0)
+    norms = centred.square().sum(1)
+    squared = (norms[:, None] + norms - 2 * centred @ centred.T).clamp_min(0)
+    if settings.kernel == "rbf":
+        return torch.exp(-squared / 2)
+    return 1 / (1 + (squared + DISTANCE_EPS).pow(settings.exponent / 2))
+
+
+def pointwise(p: Tensor, q: Tensor, divergence: Divergence) -> Tensor:
+    """The summand of D(p, q) (Eq. 6 for jeffreys, and the divergence ablation)."""
+    if divergence == "mse":
+        return (p - q).square()
+    log_ratio = p.log() - q.log()
+    return (p if divergence == "kl" else p - q) * log_ratio
