@@ -19,14 +19,14 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairflac.config import RunConfig, TrainConfig
-from fairflac.data.augment import PRESETS, Augmentation
+from fairflac.config.run_config import RunConfig, TrainConfig
 from fairflac.data.base import BiasedDataset
-from fairflac.engine import make_fabric
+from fairflac.data.pixels.augment import PRESETS, Augmentation
 from fairflac.methods.vanilla import Vanilla
 from fairflac.nets.resnet import ResNet18
-from fairflac.optimise import Optimisation
-from fairflac.train import Batches
+from fairflac.training.engine import make_fabric
+from fairflac.training.optimise import Optimisation
+from fairflac.training.pipeline import Batches
 from fairflac.types import TaskSpec
 
 BATCH = 128

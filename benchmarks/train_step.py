@@ -22,19 +22,19 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from fairflac.bias_model import BiasSource
-from fairflac.build import build_method, load_split
-from fairflac.config import resolve
+from fairflac.config.run_config import resolve
 from fairflac.data.base import BiasedDataset
-from fairflac.engine import make_fabric
-from fairflac.hardware import best_device
+from fairflac.discovery.bias_model import BiasSource
 from fairflac.losses.flac import DenseFLACLoss
 from fairflac.methods import Frozen
 from fairflac.methods.flac import FLAC
 from fairflac.nets.simple_conv import SimpleConvNet
-from fairflac.optimise import Optimisation
-from fairflac.precision import choose_precision
-from fairflac.train import Batches
+from fairflac.system.hardware import best_device
+from fairflac.training.build import build_method, load_split
+from fairflac.training.engine import make_fabric
+from fairflac.training.optimise import Optimisation
+from fairflac.training.pipeline import Batches
+from fairflac.training.precision import choose_precision
 from fairflac.types import Output
 
 BATCH = 128

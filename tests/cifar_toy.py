@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from fairflac.data import cifar10
+from fairflac.data.sets import cifar10
 
 Arrays = dict[str, np.ndarray]
 

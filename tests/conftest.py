@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from lightning_fabric import Fabric
 
-from fairflac.bf16 import keep_clear_of_broken_amx
-from fairflac.engine import make_fabric
-from fairflac.precision import VARIABLE
+from fairflac.system.bf16 import keep_clear_of_broken_amx
+from fairflac.training.engine import make_fabric
+from fairflac.training.precision import VARIABLE
 from program import program  # noqa: F401 (a fixture)
 from trained_runs import folder_run, photos, tiny_run  # noqa: F401 (fixtures)
 
@@ -31,8 +31,8 @@ def any_fabric(request: pytest.FixtureRequest) -> Fabric:
 def small_feature_maps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page takes seconds for its map of all test images, and dozens of tests make a page."""
     if not request.node.get_closest_marker("full_size"):
-        monkeypatch.setattr("fairflac.report.figures.feature_map.MOST_POINTS", 60)
-        monkeypatch.setattr("fairflac.report.figures.feature_map.STEPS", 250)  # the least there is
+        monkeypatch.setattr("fairflac.reporting.figures.feature_map.MOST_POINTS", 60)
+        monkeypatch.setattr("fairflac.reporting.figures.feature_map.STEPS", 250)  # the least there is
 
 
 @pytest.fixture(scope="session")

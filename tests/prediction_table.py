@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fairflac.predictions import Predictions
+from fairflac.metrics.predictions import Predictions
 
 
 def make(y: list[int], bias: list[int], prediction: list[int], attributes: int = 1) -> Predictions:

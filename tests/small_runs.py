@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fairflac.config import RunConfig, resolve
+from fairflac.config.run_config import RunConfig, resolve
 from fairflac.errors import Stopped
-from fairflac.reproduce.executor import share_trained
-from fairflac.reproduce.jobs import Job, jobs_for
-from fairflac.reproduce.local import LocalExecutor
-from fairflac.runs import Run
-from fairflac.train import Place
+from fairflac.reproduction.execute.executor import share_trained
+from fairflac.reproduction.execute.local import LocalExecutor
+from fairflac.reproduction.plan import Job, jobs_for
+from fairflac.runs.directory import Run
+from fairflac.training.pipeline import Place
 
 MANY = 400  # epochs; nobody waits for the last
 

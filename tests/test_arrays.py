@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairflac.arrays import read_array
 from fairflac.errors import UserError
-from fairflac.gallery import Gallery
-from fairflac.predictions import Predictions
-from fairflac.runs import Run
-from fairflac.samples import Samples
+from fairflac.metrics.predictions import Predictions
+from fairflac.runs.directory import Run
+from fairflac.runs.gallery import Gallery, Samples
+from fairflac.system.arrays import read_array
 from program import Program, refused
 
 LOADERS: dict[str, Callable[[Path], Any]] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairflac import bf16
+from fairflac.system import bf16
 
 DIES = "import os, signal; os.kill(os.getpid(), signal.SIGILL)"
 
@@ -72,5 +72,5 @@ def test_what_the_user_says_holds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_asking_imports_no_torch() -> None:
-    code = "import sys, fairflac.bf16; sys.exit('torch' in sys.modules)"
+    code = "import sys, fairflac.system.bf16; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

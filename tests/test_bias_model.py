@@ -8,16 +8,16 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
-from fairflac.bias_model import bias_source
-from fairflac.build import load_config, load_method, load_split
-from fairflac.config import resolve
+from fairflac.config.run_config import resolve
 from fairflac.data.tensors import Pixels
+from fairflac.discovery.bias_model import bias_source
 from fairflac.errors import UserError
-from fairflac.evaluate import infer
-from fairflac.metrics.pseudo import count_guesses
+from fairflac.metrics.evidence import count_guesses
 from fairflac.nets.simple_conv import SimpleConvNet
-from fairflac.runs import Run, find_runs
-from fairflac.train import Place, adopt, rehearse, train
+from fairflac.runs.directory import Run, find_runs
+from fairflac.training.build import load_config, load_method, load_split
+from fairflac.training.evaluate import infer
+from fairflac.training.pipeline import Place, adopt, rehearse, train
 
 TINY = {"epochs": 1, "channels": [2, 2, 4, 4], "kernel_size": 3, "precision": "32-true"}
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairflac.config import resolve
-from fairflac.data.folder import Folder
+from fairflac.config.run_config import resolve
+from fairflac.data.own.folder import Folder
 from fairflac.errors import UserError
 from fairflac.metrics.comparison import compare
-from fairflac.report.same_images import on_the_same_images
-from fairflac.runs import Run
-from fairflac.train import Place, train
+from fairflac.reporting.models import on_the_same_images
+from fairflac.runs.directory import Run
+from fairflac.training.pipeline import Place, train
 from program import Program, refused
 
 CHANGES = {"size": 16, "epochs": 1, "net": "simple-conv", "kernel_size": 3, "channels": [2, 2, 2, 2], "batch_size": 8}

@@ -2,13 +2,13 @@ from itertools import product
 
 import pytest
 
-from fairflac.config import RunConfig, TrainConfig, resolve
+from fairflac.config.options import options_of, parse_assignments
+from fairflac.config.recipes import recipe_methods, recipe_names
+from fairflac.config.run_config import RunConfig, TrainConfig, resolve
 from fairflac.data import DATASETS
 from fairflac.errors import UserError
 from fairflac.methods import METHODS
 from fairflac.nets import NETS
-from fairflac.options import options_of, parse_assignments
-from fairflac.recipes import recipe_methods, recipe_names
 
 
 def test_the_recipe_and_the_users_changes() -> None:

@@ -9,14 +9,13 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
-from fairflac import checkpoint, hardware
-from fairflac.collapse import collapse_advice
-from fairflac.engine import Training
 from fairflac.errors import Stopped, UserError
-from fairflac.evaluate import predictions
 from fairflac.metrics import accuracy
-from fairflac.optimise import Optimisation
-from fairflac.predictions import Predictions
+from fairflac.metrics.predictions import Predictions
+from fairflac.system import checkpoint, hardware
+from fairflac.training.engine import Training
+from fairflac.training.evaluate import collapse_advice, predictions
+from fairflac.training.optimise import Optimisation
 from fairflac.types import Batch, Minimise
 from toy import toy_config, toy_data, toy_method, toy_training
 
@@ -84,7 +83,7 @@ def test_selection_keeps_the_best_epoch_by_its_rule(any_fabric: Fabric, tmp_path
 def test_predictions_are_in_index_order(any_fabric: Fabric, monkeypatch: pytest.MonkeyPatch) -> None:
     method, data = toy_method("vanilla"), toy_data(50)
     whole = predictions(method, data, any_fabric)
-    monkeypatch.setattr("fairflac.evaluate.EVALUATION_BATCH", 7)
+    monkeypatch.setattr("fairflac.training.evaluate.EVALUATION_BATCH", 7)
     parts = predictions(method, data, any_fabric)
     assert whole.index.tolist() == list(range(50))
     assert (whole.prediction == parts.prediction).all()
@@ -129,7 +128,7 @@ def test_a_flac_that_does_nothing_says_so_once(
 
 
 def test_a_second_forward_sees_the_new_weights_under_autocast() -> None:
-    from fairflac.engine import make_fabric
+    from fairflac.training.engine import make_fabric
 
     fabric = make_fabric("bf16-mixed")
     method = toy_method("vanilla")
@@ -191,7 +190,7 @@ def test_a_run_resumed_inside_an_epoch_sees_the_same_images(
 def test_a_loss_that_is_not_finite_is_not_saved_inside_an_epoch(
     fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fairflac.engine.CHECKPOINT_SECONDS", -1.0)  # a checkpoint after every step
+    monkeypatch.setattr("fairflac.training.engine.CHECKPOINT_SECONDS", -1.0)  # a checkpoint after every step
     training = toy_training("vanilla", tmp_path, fabric, epochs=1)
     step = training._step
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairflac import gallery
 from fairflac.data.base import BiasedDataset
-from fairflac.gallery import Gallery
+from fairflac.runs import gallery
+from fairflac.runs.gallery import Gallery
 from fairflac.types import Attribute, TaskSpec
 from report.hand_made import table
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fairflac import history
-from fairflac.history import HistoryLog
-from fairflac.runs import Run
+from fairflac.runs import history
+from fairflac.runs.directory import Run
+from fairflac.runs.history import HistoryLog
 
 EPOCHS = [
     {"epoch": epoch, "loss": 1.0 / epoch, "validation": {"unbiased": 0.25 * epoch, "aligned:hue": 0.5}}

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from fairflac.config import TrainConfig, resolve
+from fairflac.config.names import FLAGS, REGISTRIES, Kind, Named, _read, known, named, sources, training_options
+from fairflac.config.options import options_of
+from fairflac.config.run_config import TrainConfig, resolve
 from fairflac.data import DATASETS, SOURCES
 from fairflac.errors import UserError
 from fairflac.methods import METHODS
-from fairflac.names import FLAGS, REGISTRIES, Kind, Named, _read, known, named, sources, training_options
 from fairflac.nets import NETS
-from fairflac.options import options_of
 
 LIVE: dict[Kind, dict[str, Any]] = {"dataset": {**DATASETS}, "method": {**METHODS}, "net": {**NETS}}
 OBSERVED = "try:\n    main()\nfinally:\n    print('torch' in sys.modules)"

@@ -12,16 +12,16 @@ import pytest
 from PIL import Image
 
 from fairflac import FLACClassifier
-from fairflac.audit.subject import Choice, subject
-from fairflac.build import load_config, load_method, load_split
-from fairflac.config import resolve
-from fairflac.export.writing import export
-from fairflac.predicting import answers
-from fairflac.runs import Run
-from fairflac.train import Place, train
-from fairflac.trained.model import predictions as table_of
-from fairflac.trained.opening import open_model
-from fairflac.validation import predict
+from fairflac.auditing.subject import Choice, subject
+from fairflac.config.run_config import resolve
+from fairflac.exporting.write import export
+from fairflac.inference.model import predictions as table_of
+from fairflac.inference.open import open_model
+from fairflac.inference.predict import answers
+from fairflac.runs.directory import Run
+from fairflac.training.build import load_config, load_method, load_split
+from fairflac.training.pipeline import Place, train
+from fairflac.training.validation import predict
 from program import Program
 
 CLASSES = ("dark", "light")

@@ -8,14 +8,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fairflac import bf16, checkpoint, engine, hardware, precision
-from fairflac.config import resolve
-from fairflac.engine import make_fabric
+from fairflac.config.run_config import resolve
 from fairflac.errors import Stopped, UserError
 from fairflac.nets.resnet import ResNet18
 from fairflac.nets.simple_conv import SimpleConvNet
-from fairflac.runs import Run
-from fairflac.train import Place, fit, train
+from fairflac.runs.directory import Run
+from fairflac.system import bf16, checkpoint, hardware
+from fairflac.training import engine, precision
+from fairflac.training.engine import make_fabric
+from fairflac.training.pipeline import Place, fit, train
 from fairflac.types import Network, Output
 from toy import ToyNet, toy_config, toy_data, toy_method
 

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairflac import predicting
 from fairflac.errors import UserError
-from fairflac.gallery import Gallery
-from fairflac.predicting import answers, find_images
-from fairflac.runs import Run
-from fairflac.trained.model import Trained
-from fairflac.trained.opening import open_model
+from fairflac.inference import predict as predicting
+from fairflac.inference.model import Trained
+from fairflac.inference.open import open_model
+from fairflac.inference.predict import answers, find_images
+from fairflac.runs.directory import Run
+from fairflac.runs.gallery import Gallery
 
 
 def mean_shade(sizes: list[int] | None = None) -> Trained:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fairflac.errors import RunInUse, UserError, describe_os_error
-from fairflac.files import replacing, write_text
-from fairflac.predictions import Predictions
-from fairflac.runs import Run, find_runs, finished_runs
+from fairflac.metrics.predictions import Predictions
+from fairflac.runs.directory import Run, find_runs, finished_runs
+from fairflac.system.files import replacing, write_text
 
 
 def table() -> Predictions:
@@ -95,7 +95,7 @@ def test_a_lock_names_its_owner_and_ends_with_the_process(tmp_path: Path) -> Non
     script = f"""
 import sys, time
 from pathlib import Path
-from fairflac.runs import Run
+from fairflac.runs.directory import Run
 with Run(Path({str(tmp_path)!r})).locked():
     print("locked", flush=True)
     time.sleep(60)

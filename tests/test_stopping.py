@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fairflac.runs import Run, find_runs
+from fairflac.runs.directory import Run, find_runs
 
 SETTINGS = ["epochs=4", "channels=[4,8,8,8]", "kernel_size=3", "validation=0.1"]
 

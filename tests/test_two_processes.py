@@ -5,9 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fairflac.config import resolve
-from fairflac.runs import find_runs
-from fairflac.train import Place
+from fairflac.config.run_config import resolve
+from fairflac.runs.directory import find_runs
+from fairflac.training.pipeline import Place
 
 TINY = {"epochs": 1, "channels": [2, 2, 2, 2], "kernel_size": 3}
 

@@ -7,14 +7,14 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from fairflac.bias_model import BiasSource
-from fairflac.config import RunConfig, TrainConfig
+from fairflac.config.run_config import RunConfig, TrainConfig
 from fairflac.data.base import BiasedDataset
-from fairflac.engine import Training
-from fairflac.evaluate import predictions
+from fairflac.discovery.bias_model import BiasSource
 from fairflac.methods import METHODS, Frozen, Method
-from fairflac.runs import Run
-from fairflac.train import Batches
+from fairflac.runs.directory import Run
+from fairflac.training.engine import Training
+from fairflac.training.evaluate import predictions
+from fairflac.training.pipeline import Batches
 from fairflac.types import Attribute, Network, Output, TaskSpec
 
 TASK = TaskSpec(

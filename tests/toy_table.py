@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from fairflac.train import Place
+from fairflac.training.pipeline import Place
 from toy import TASK, toy_data
 
 SPLITS = {"train": 64, "val": 48, "test": 32}

@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 
 import small_runs
-from fairflac.config import resolve
-from fairflac.runs import Run
-from fairflac.train import Place, train
+from fairflac.config.run_config import resolve
+from fairflac.runs.directory import Run
+from fairflac.training.pipeline import Place, train
 
 
 @pytest.fixture(scope="session")

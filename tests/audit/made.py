@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from fairflac.audit.exchange import Example, Followed
-from fairflac.audit.subject import Subject
-from fairflac.audit.work import Audit
+from fairflac.auditing.cues import Example, Followed
+from fairflac.auditing.pipeline import Audit
+from fairflac.auditing.subject import Subject
 from fairflac.data.base import BiasedDataset
 from fairflac.metrics import Measured
-from fairflac.metrics.evidence import Guessed
-from fairflac.metrics.lean import Lean
-from fairflac.predictions import Predictions
+from fairflac.metrics.evidence import Guessed, Lean
+from fairflac.metrics.predictions import Predictions
 from fairflac.types import Attribute, TaskSpec
 
 N = 60

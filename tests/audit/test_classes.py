@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from audit.toys import rule
-from fairflac.audit.classes import in_order_of, taken_for_granted
+from fairflac.auditing.subject import in_order_of, taken_for_granted
 from fairflac.data.base import BiasedDataset
 from fairflac.errors import UserError
 from fairflac.types import Attribute, TaskSpec

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairflac.audit.cues import CUES, border, brightness, colours, corner, detail
+from fairflac.auditing.cues import CUES, border, brightness, colours, corner, detail
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from audit.toys import rule
-from fairflac.audit import exchange
-from fairflac.audit.exchange import follow, paired
-from fairflac.trained.model import Trained
+from fairflac.auditing import cues as exchange
+from fairflac.auditing.cues import follow, paired
+from fairflac.inference.model import Trained
 
 
 def reads_red(images: np.ndarray) -> np.ndarray:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from audit.toys import without_labels
-from fairflac.audit import guessing
-from fairflac.audit.guessing import folds, guesses
+from fairflac.discovery import guesses as guessing
+from fairflac.discovery.guesses import folds, guesses
 from toy import toy_data
 
 

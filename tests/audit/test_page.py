@@ -7,7 +7,7 @@ import pytest
 
 from audit.made import made_audit, measured
 from browser import Browser, chromium
-from fairflac.audit.page import MISTAKES, render, surest_with_the_guess, write
+from fairflac.auditing.page import MISTAKES, render, surest_with_the_guess, write
 
 EVIL = "<img src=x onerror=alert(1)>"
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from audit.toys import rule
-from fairflac.audit.subject import SEEN, Choice, subject
+from fairflac.auditing.subject import SEEN, Choice, subject
 from fairflac.errors import UserError
-from fairflac.runs import Run
-from fairflac.trained.model import Trained
-from fairflac.trained.opening import open_model
+from fairflac.inference.model import Trained
+from fairflac.inference.open import open_model
+from fairflac.runs.directory import Run
 from trained_runs import folder_run, photos, tiny_run
 
 __all__ = ["folder_run", "photos", "tiny_run"]  # fixtures

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from audit.made import made_audit, measured
-from fairflac.audit.verdict import UNNAMED, verdict
-from fairflac.audit.words import as_text
+from fairflac.auditing.page import as_text
+from fairflac.auditing.verdict import UNNAMED, verdict
 from fairflac.metrics.evidence import BOUNDS
 
 CUE, GUESS, ATTRIBUTE = BOUNDS["cue"], BOUNDS["guess"], BOUNDS["attribute"]

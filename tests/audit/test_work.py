@@ -8,10 +8,10 @@ import pytest
 from lightning_fabric import Fabric
 
 from audit.toys import ALWAYS, NEVER, rule, toy_model, toy_subject
-from fairflac.audit import guessing
-from fairflac.audit.subject import Subject
-from fairflac.audit.verdict import verdict
-from fairflac.audit.work import audit
+from fairflac.auditing.pipeline import audit
+from fairflac.auditing.subject import Subject
+from fairflac.auditing.verdict import verdict
+from fairflac.discovery import guesses as guessing
 from fairflac.errors import UserError
 from toy import TASK
 
@@ -41,10 +41,10 @@ def test_a_clean_control_is_not(seed: int, tmp_path: Path, fabric: Fabric) -> No
 @pytest.mark.parametrize("seed", range(5))
 def test_coloured_digits(seed: int, q: float, tmp_path: Path) -> None:
     """Audited on held-out digits that are as biased as the training, and with nothing else to train a bias model on."""
-    from fairflac.audit.subject import Choice, subject
-    from fairflac.config import resolve
-    from fairflac.train import Place, train
-    from fairflac.trained.opening import open_model
+    from fairflac.auditing.subject import Choice, subject
+    from fairflac.config.run_config import resolve
+    from fairflac.inference.open import open_model
+    from fairflac.training.pipeline import Place, train
 
     changes = {"q": q, "epochs": 8, "kernel_size": 5, "strides": [1, 2, 1, 1], "validation": 0.2}
     run = train(resolve("biased-digits", "vanilla", seed, changes), Place(tmp_path, tmp_path, silent=True))

@@ -7,10 +7,9 @@ import numpy as np
 import torch
 from lightning_fabric import Fabric
 
-from fairflac.audit.subject import Subject
+from fairflac.auditing.subject import Subject
 from fairflac.data.base import BiasedDataset
-from fairflac.trained.model import Trained
-from fairflac.trained.seeing import torch_logits
+from fairflac.inference.model import Trained, torch_logits
 from fairflac.types import TaskSpec
 from toy import TASK, build_toy_method, prepared_training, toy_data
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fairflac.audit import guessing
-from fairflac.runs import Run
+from fairflac.discovery import guesses as guessing
+from fairflac.runs.directory import Run
 from program import Program, program, refused
 from trained_runs import folder_run, photos, tiny_run
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from fairflac import checkpoint
-from fairflac.files import write_text
-from fairflac.runs import Run, find_runs
+from fairflac.runs.directory import Run, find_runs
+from fairflac.system import checkpoint
+from fairflac.system.files import write_text
 from program import Answer, Program, refused
 
 TINY = ["--set", "epochs=1", "--set", "channels=[2,2,2,2]", "--set", "kernel_size=3"]

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from fairflac.audit.subject import Choice as AuditChoice
-from fairflac.audit.subject import subject
+from fairflac.auditing.subject import Choice as AuditChoice
+from fairflac.auditing.subject import subject
 from fairflac.cli import app
-from fairflac.debias.budget import BiasWork, Size
-from fairflac.debias.clock import Clock
+from fairflac.debiasing.clock import Clock
+from fairflac.debiasing.plan import BiasWork, Size
 from fairflac.errors import UserError
-from fairflac.runs import Run
-from fairflac.trained.opening import open_model
+from fairflac.inference.open import open_model
+from fairflac.runs.directory import Run
 from planted_bars import draw_folder
 from program import Program
 
@@ -32,7 +32,7 @@ def tiny(images: int, side: int, clock: Clock, work: BiasWork, asked: dict[str, 
 def tiny_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAIRFLAC_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr("fairflac.debias.request.fitting", tiny)
+    monkeypatch.setattr("fairflac.debiasing.plan.fitting", tiny)
 
 
 def call(*words: str) -> str:
@@ -79,7 +79,7 @@ def test_other_commands_take_what_is_left(tmp_path: Path, program: Program, monk
     assert (
         subject(open_model(model), opened_as).notes[0].endswith("the test split of bars.")
     )  # those that it was not trained on
-    monkeypatch.setattr("fairflac.audit.subject.FEWEST", 100)
+    monkeypatch.setattr("fairflac.auditing.subject.FEWEST", 100)
     assert "may have been trained on some" in subject(open_model(model), opened_as).notes[1]  # all: these are too few
 
 
@@ -136,13 +136,13 @@ def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object, **options: object) -> None:
         raise AssertionError("something is trained")
 
-    monkeypatch.setattr("fairflac.debias.work.train", refuse)
+    monkeypatch.setattr("fairflac.debiasing.pipeline.train", refuse)
 
 
 @pytest.fixture
 def told_so_far(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     told: list[str] = []
-    monkeypatch.setattr("fairflac.debias.work.tell", told.append)
+    monkeypatch.setattr("fairflac.debiasing.pipeline.tell", told.append)
     return told
 
 

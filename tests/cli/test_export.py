@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from fairflac.runs import Run
+from fairflac.runs.directory import Run
 from program import Program, refused
 
 

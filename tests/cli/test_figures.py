@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fairflac.cli import main
-from fairflac.report.figures.catalogue import NAMES
-from fairflac.report.figures.saving import _endings
+from fairflac.reporting.figures.registry import NAMES, _endings
 from report.hand_made import photos, table, write_run
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairflac.predicted import escaped, unescaped
-from fairflac.runs import Run
+from fairflac.inference.predict import escaped, unescaped
+from fairflac.runs.directory import Run
 from program import Program, refused
 
 

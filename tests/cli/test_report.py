@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fairflac.cli import main
-from fairflac.report import html
-from fairflac.runs import Run, find_runs
+from fairflac.reporting.page import render as html
+from fairflac.runs.directory import Run, find_runs
 
 TINY = ["--set", "epochs=1", "--set", "channels=[2,2,2,2]", "--set", "kernel_size=3"]
 

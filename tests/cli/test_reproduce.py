@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fairflac.cli import main
-from fairflac.reproduce import scales
-from fairflac.train import train
+from fairflac.reproduction.paper import scales
+from fairflac.training.pipeline import train
 
 SMALL = {"epochs": 1, "channels": [2, 2, 2, 2], "kernel_size": 3}
 
@@ -109,7 +109,7 @@ def test_mistakes_are_one_line(monkeypatch, tmp_path, capsys, words, message):
 
 
 def test_the_list_says_what_each_needs(monkeypatch, capsys):
-    monkeypatch.setattr("fairflac.reproduce.estimate.seconds_per_image", lambda plain: 0.01)
+    monkeypatch.setattr("fairflac.reproduction.estimate.seconds_per_image", lambda plain: 0.01)
     assert call(monkeypatch, "--list", "--json") == 0
     entries = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
     assert len(entries) == 16

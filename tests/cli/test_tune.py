@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from fairflac.cli import main
-from fairflac.runs import Run
-from fairflac.tune.rules import VALIDATION_RULES
+from fairflac.metrics.selection import VALIDATION_RULES
+from fairflac.runs.directory import Run
 from toy_table import settings, toy_table
 
 

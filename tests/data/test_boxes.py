@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairflac.data.boxes import AREA_DRAWS, Boxes, centre_offset
-from fairflac.data.draws import Draws, Purpose
+from fairflac.data.pixels.augment import Draws, Purpose
+from fairflac.data.pixels.resample import AREA_DRAWS, Boxes, centre_offset
 
 N = 20_000
 

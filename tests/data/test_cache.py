@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from fairflac.data import cache as module
-from fairflac.data.cache import Images, read_images
+from fairflac.data.pixels import cache as module
+from fairflac.data.pixels.cache import Images, read_images
 from fairflac.errors import UserError
 
 

@@ -7,10 +7,9 @@ import pytest
 from PIL import Image
 
 from data.portraits import draw
-from fairflac.data import celeba as module
-from fairflac.data.celeba import CelebA, group_counts, warn_of_few
-from fairflac.data.celeba_lists import TEST, TRAIN, VALIDATION, read_lists
-from fairflac.data.faces import Faces
+from fairflac.data.sets import celeba as module
+from fairflac.data.sets.celeba import TEST, TRAIN, VALIDATION, CelebA, group_counts, read_lists, warn_of_few
+from fairflac.data.sets.faces import Faces
 from fairflac.errors import UserError
 
 COLUMNS = ["5_o_Clock_Shadow", "Blond_Hair", "Heavy_Makeup", "Male", "Young"]

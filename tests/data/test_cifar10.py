@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from cifar_toy import Arrays, accept, arrays, batches, store
-from fairflac.data import cifar10, cifar10_sources
+from fairflac.data.sets import cifar10
+from fairflac.data.sets import cifar10 as cifar10_sources
 from fairflac.errors import UserError
 
 Files = dict[str, bytes]

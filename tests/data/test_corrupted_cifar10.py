@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from cifar_toy import Arrays, accept, arrays, store
-from fairflac.config import TrainConfig
-from fairflac.data import corrupted_cifar10, corrupting
-from fairflac.data.corrupted_cifar10 import CorruptedCIFAR10
-from fairflac.data.corrupting import TYPE0, TYPE1, assign_corruptions
-from fairflac.data.corruptions import CORRUPTIONS
+from fairflac.config.options import checked, options_of
+from fairflac.config.recipes import recipe_for
+from fairflac.config.run_config import TrainConfig
+from fairflac.data.sets import corrupted_cifar10
+from fairflac.data.sets import corrupted_images as corrupting
+from fairflac.data.sets.corrupted_cifar10 import CorruptedCIFAR10
+from fairflac.data.sets.corrupted_images import TYPE0, TYPE1, assign_corruptions
+from fairflac.data.sets.corruptions import CORRUPTIONS
 from fairflac.errors import UserError
-from fairflac.options import checked, options_of
-from fairflac.recipes import recipe_for
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from cifar_toy import photographs
-from fairflac.data.corrupted_cifar10 import CorruptedCIFAR10
+from fairflac.data.sets.corrupted_cifar10 import CorruptedCIFAR10
 from fairflac.errors import UserError
 
 IMAGES = photographs(40)

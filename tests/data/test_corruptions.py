@@ -10,8 +10,12 @@ from scipy import ndimage
 from skimage.filters import gaussian
 
 from cifar_toy import photographs
-from fairflac.data.corruptions import CORRUPTIONS, blur, digital, drops, ice, motion, noise, warp, weather
-from fairflac.data.corruptions.zoom import zoom_matrix
+from fairflac.data.sets.corruptions import CORRUPTIONS, blur, digital, noise, weather
+from fairflac.data.sets.corruptions import blur as motion
+from fairflac.data.sets.corruptions import digital as warp
+from fairflac.data.sets.corruptions import weather as drops
+from fairflac.data.sets.corruptions import weather as ice
+from fairflac.data.sets.corruptions.blur import zoom_matrix
 
 IMAGES = photographs(24)
 NINETEEN = [name for name in CORRUPTIONS if name != "original"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairflac.data import decode as module
-from fairflac.data.decode import Unreadable, decode
+from fairflac.data.pixels import decode as module
+from fairflac.data.pixels.decode import Unreadable, decode
 
 RED, GREY, WHITE = (255, 0, 0), (128, 128, 128), (255, 255, 255)
 

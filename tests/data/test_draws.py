@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairflac.data.draws import GOLDEN, Draws, Purpose, mix
+from fairflac.data.pixels.augment import GOLDEN, Draws, Purpose, mix
 
 WORD = 2**64 - 1
 

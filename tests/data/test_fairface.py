@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from data.portraits import draw
-from fairflac.config import resolve
+from fairflac.config.run_config import resolve
 from fairflac.data import DATASETS
-from fairflac.data.celeba import CelebA
-from fairflac.data.faces import ATTRIBUTES
-from fairflac.data.fairface import MEANINGS, FairFace, label_faces, read_labels
-from fairflac.data.utkface import UTKFace
+from fairflac.data.sets.celeba import CelebA
+from fairflac.data.sets.faces import ATTRIBUTES
+from fairflac.data.sets.fairface import MEANINGS, FairFace, label_faces, read_labels
+from fairflac.data.sets.utkface import UTKFace
 from fairflac.errors import UserError
 
 HEADER = ["file", "age", "gender", "race", "service_test"]

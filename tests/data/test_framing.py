@@ -12,18 +12,18 @@ from data.synset_trees import plant
 from data.test_celeba import write_lists
 from data.test_fairface import rows_of, table
 from data.test_utkface import many
-from fairflac.config import RunConfig, TrainConfig, resolve
+from fairflac.config.run_config import RunConfig, TrainConfig, resolve
 from fairflac.data import DATASETS
 from fairflac.data.base import BiasedDataset, Dataset, Split
-from fairflac.data.cache import read_images
-from fairflac.data.decode import Framing, decode
-from fairflac.data.imagenet_a import FOLDER as IMAGENET_A
+from fairflac.data.pixels.cache import read_images
+from fairflac.data.pixels.decode import Framing, decode
+from fairflac.data.sets.imagenet_a import FOLDER as IMAGENET_A
 from fairflac.errors import UserError
-from fairflac.predicting import answers
-from fairflac.runs import Run
-from fairflac.train import Place, train
-from fairflac.trained.facts import Facts
-from fairflac.trained.opening import open_model
+from fairflac.inference.metadata import Facts
+from fairflac.inference.open import open_model
+from fairflac.inference.predict import answers
+from fairflac.runs.directory import Run
+from fairflac.training.pipeline import Place, train
 from fairflac.types import TaskSpec
 
 SIZE = 14

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairflac.data import frost_textures
+from fairflac.data.sets import frost_textures
 
 
 def picture(number: int) -> bytes:

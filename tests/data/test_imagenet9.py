@@ -8,11 +8,10 @@ import torch
 from PIL import Image
 
 from data.synset_trees import plant
-from fairflac.data import imagenet9
-from fairflac.data.imagenet9 import ImageNet9
-from fairflac.data.synsets import ALL, CLASS_OF, CLASSES, SYNSETS, list_synsets
-from fairflac.data.texture_labels import COMPUTED, PUBLISHED, TENSORS, TEXTURES, write_textures
-from fairflac.data.textures import compute_textures
+from fairflac.data.sets import imagenet9
+from fairflac.data.sets.imagenet9 import ImageNet9
+from fairflac.data.sets.synsets import ALL, CLASS_OF, CLASSES, SYNSETS, list_synsets
+from fairflac.data.sets.textures import COMPUTED, PUBLISHED, TENSORS, TEXTURES, compute_textures, write_textures
 from fairflac.errors import UserError
 
 TRAIN, VAL = 6, 3  # images of each synset

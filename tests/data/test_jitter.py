@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageEnhance
 from torch import Tensor
 
-from fairflac.data import jitter
+from fairflac.data.pixels import augment as jitter
 
 STRENGTHS = (0.0, 0.6, 1.0, 1.4)
 

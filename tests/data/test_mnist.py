@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairflac.data import mnist
+from fairflac.data.sets import mnist
 from fairflac.errors import UserError
 
 SHAPES = {
@@ -272,7 +272,7 @@ def test_a_full_disk_leaves_no_file_and_is_not_blamed_on_the_source(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     use(monkeypatch, only=yielding(small))
-    monkeypatch.setattr("fairflac.files.os.fsync", full)
+    monkeypatch.setattr("fairflac.system.files.os.fsync", full)
     with pytest.raises(UserError, match=f"cannot use '{tmp_path}/mnist/{IMAGES}': the disk is full"):
         mnist.get(tmp_path, say=lambda line: None)
     assert stored(tmp_path) == []

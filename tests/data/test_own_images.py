@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from fairflac.data.base import BiasedDataset
-from fairflac.data.folder import Folder
-from fairflac.data.table import Table, list_table
+from fairflac.data.own.csv_file import Table, list_table
+from fairflac.data.own.folder import Folder
 from fairflac.errors import UserError
 
 

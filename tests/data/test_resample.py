@@ -6,9 +6,8 @@ import torch
 import torch.nn.functional as F
 from PIL import Image
 
-from fairflac.data.augment import unit_floats
-from fairflac.data.boxes import Boxes
-from fairflac.data.resample import cut, resize, rotate
+from fairflac.data.pixels.augment import unit_floats
+from fairflac.data.pixels.resample import Boxes, cut, resize, rotate
 
 BOXES = Boxes(
     top=np.array([0, 5, 3, 0]),

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairflac.data.splitting import deal, split_by_content
+from fairflac.data.own.splitting import deal, split_by_content
 
 
 @settings(max_examples=50, deadline=None)

@@ -5,9 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from fairflac.data.listing import MEAN, STD
-from fairflac.data.texture_labels import TEXTURES
-from fairflac.data.textures import compute_textures, gram_matrices
+from fairflac.data.own.listing import MEAN, STD
+from fairflac.data.sets.textures import TEXTURES, compute_textures, gram_matrices
 from fairflac.errors import UserError
 from fairflac.nets.vgg import VGG16
 

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from data.portraits import draw, draw_all
-from fairflac.data import utkface as module
-from fairflac.data.utkface import Label, UTKFace, divide, label_faces, list_names, parse, skew
+from fairflac.data.sets import utkface as module
+from fairflac.data.sets.utkface import Label, UTKFace, divide, label_faces, list_names, parse, skew
 from fairflac.errors import UserError
 
 BROKEN_NAME = "61_1_20170109142408075.jpg.chip.jpg"

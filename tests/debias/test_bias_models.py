@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fairflac.debias.bias_models import LABELLED, bias_model, taught
-from fairflac.debias.budget import Size
+from fairflac.debiasing.plan import LABELLED, Size, bias_model, taught
 from fairflac.errors import UserError
-from fairflac.runs import Run
+from fairflac.runs.directory import Run
 
 SIZE = Size("resnet18", 48, 20, 128, 100, 1.0)
 

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from fairflac.debias import budget
-from fairflac.debias.budget import BiasWork, batch_size, fitting
-from fairflac.debias.clock import Clock, parse_budget
+from fairflac.debiasing import plan as budget
+from fairflac.debiasing.clock import Clock, parse_budget
+from fairflac.debiasing.plan import BiasWork, batch_size, fitting
 from fairflac.errors import UserError
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairflac.debias.choice import choose, followed_less
-from fairflac.predictions import Predictions
+from fairflac.debiasing.choice import choose, followed_less
+from fairflac.metrics.predictions import Predictions
 
 N = 400
 

@@ -9,15 +9,13 @@ import pytest
 import yaml
 from PIL import Image
 
-from fairflac import checkpoint
-from fairflac.export.card import model_card
-from fairflac.export.evidence import escaped, markdown_table
-from fairflac.export.header import yaml_lines
-from fairflac.export.writing import export
+from fairflac.exporting.card import escaped, markdown_table, model_card, yaml_lines
+from fairflac.exporting.write import export
+from fairflac.inference.open import open_model
+from fairflac.inference.predict import answers
 from fairflac.metrics import measure
-from fairflac.predicting import answers
-from fairflac.runs import Run
-from fairflac.trained.opening import open_model
+from fairflac.runs.directory import Run
+from fairflac.system import checkpoint
 
 
 def header_of(card: str) -> dict[str, object]:

@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from fairflac import __version__
-from fairflac.build import build_method
-from fairflac.config import NetConfig, RunConfig
+from fairflac.config.run_config import NetConfig, RunConfig
 from fairflac.data.tensors import Pixels
-from fairflac.export.formats import FORMATS, as_onnx
+from fairflac.exporting.formats import FORMATS, as_onnx
+from fairflac.inference.metadata import Facts
+from fairflac.inference.open import open_model
 from fairflac.methods import METHODS, Method
-from fairflac.nets.conv import FastConv2d
-from fairflac.trained.facts import Facts
-from fairflac.trained.opening import open_model
+from fairflac.nets.fast_conv import FastConv2d
+from fairflac.training.build import build_method
 from fairflac.types import TaskSpec
 from toy import CASES, TASK
 

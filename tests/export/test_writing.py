@@ -7,13 +7,13 @@ import torch
 from safetensors import safe_open
 
 from fairflac.errors import UserError
-from fairflac.export.formats import FORMATS, Format, as_onnx
-from fairflac.export.writing import export
-from fairflac.files import write_text
+from fairflac.exporting.formats import FORMATS, Format, as_onnx
+from fairflac.exporting.write import export
+from fairflac.inference.metadata import Facts
+from fairflac.inference.open import open_model
 from fairflac.methods.base import Method
-from fairflac.runs import Run
-from fairflac.trained.facts import Facts
-from fairflac.trained.opening import open_model
+from fairflac.runs.directory import Run
+from fairflac.system.files import write_text
 
 
 @pytest.mark.parametrize("to", FORMATS)

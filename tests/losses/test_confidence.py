@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairflac.losses.confidence import confidence_limits, split_by_group
+from fairflac.methods.ssa import confidence_limits, split_by_group
 
 
 def slow(confidence: list[float], group: list[int], labelled: list[int], tau: float) -> list[set[int]]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fairflac.errors import UserError
 from fairflac.methods.cgl import CGL, best_threshold
-from fairflac.train import Batches
+from fairflac.training.pipeline import Batches
 from toy import build_toy_method, conflicting_accuracy, prepared_training, toy_batches, toy_data
 
 

@@ -12,12 +12,12 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
-from fairflac.engine import make_fabric
+from fairflac.config.options import options_of
+from fairflac.config.recipes import recipe_methods, recipe_names
 from fairflac.errors import Stopped
 from fairflac.methods import METHODS, Frozen
-from fairflac.optimise import Optimisation
-from fairflac.options import options_of
-from fairflac.recipes import recipe_methods, recipe_names
+from fairflac.training.engine import make_fabric
+from fairflac.training.optimise import Optimisation
 from fairflac.types import BiasLabelsHidden, BiasModelMissing
 from toy import CASES, TASK, ToyNet, toy_batches, toy_config, toy_data, toy_method, toy_training
 

@@ -13,9 +13,9 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from fairflac.data.base import BiasedDataset
-from fairflac.evaluate import predictions
 from fairflac.methods.di import DI, Inference, combine
-from fairflac.train import Batches
+from fairflac.training.evaluate import predictions
+from fairflac.training.pipeline import Batches
 from fairflac.types import Attribute, Batch
 from toy import TASK, ToyNet, build_toy_method, prepared_training, toy_batches, toy_config, toy_data
 

@@ -14,9 +14,8 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from fairflac.data.base import BiasedDataset
-from fairflac.evaluate import predictions
-from fairflac.losses.projection import project_out
-from fairflac.methods.hex import HEX, CoOccurrence
+from fairflac.methods.hex import HEX, CoOccurrence, project_out
+from fairflac.training.evaluate import predictions
 from fairflac.types import Batch
 from toy import TASK, ToyNet, prepared_training, toy_batches, toy_data
 

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from lightning_fabric import Fabric
 
-from fairflac.config import resolve
+from fairflac.config.run_config import resolve
 from fairflac.errors import UserError
 from fairflac.methods.jtt import JTT
 from fairflac.types import Batch, Output

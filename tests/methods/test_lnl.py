@@ -9,9 +9,8 @@ import torch.nn.functional as F
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from fairflac.losses.reversal import reverse_gradient
-from fairflac.methods.lnl import LNL
-from fairflac.optimise import Optimisation
+from fairflac.methods.lnl import LNL, reverse_gradient
+from fairflac.training.optimise import Optimisation
 from fairflac.types import Batch
 from toy import TASK, ToyNet, conflicting_accuracy, prepared_training, toy_batches, toy_config, toy_data
 

@@ -8,7 +8,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from fairflac.config import resolve
+from fairflac.config.run_config import resolve
 from fairflac.errors import UserError
 from fairflac.losses.flac import conflicting_pairs
 from fairflac.methods.softcon import SoftCon

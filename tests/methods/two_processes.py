@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from fairflac.engine import make_fabric
+from fairflac.training.engine import make_fabric
 from toy import CASES, toy_training
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairflac.metrics.calibration import calibration_error, calibration_interval
+from fairflac.metrics.groups import calibration_error, calibration_interval
 
 
 def test_by_a_loop() -> None:

@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 from fairflac.errors import UserError
 from fairflac.metrics import summary
 from fairflac.metrics.comparison import compare
-from fairflac.predictions import Predictions
+from fairflac.metrics.predictions import Predictions
 from prediction_table import make
 
 

@@ -19,7 +19,7 @@ from fairflac.metrics.evidence import (
     word,
 )
 from fairflac.metrics.groups import SMALL
-from fairflac.predictions import Predictions
+from fairflac.metrics.predictions import Predictions
 from report.hand_made import table
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairflac.metrics import METRICS, accuracy, group_accuracy, summary
-from fairflac.predictions import Predictions
+from fairflac.metrics.predictions import Predictions
 from fairflac.types import Attribute, TaskSpec
 from prediction_table import make
 

@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 from fairflac.metrics import METRICS, count, group_table, measure, summary
 from fairflac.metrics import intervals as module
 from fairflac.metrics.intervals import intervals, never_certain, share_interval
-from fairflac.predictions import Predictions
+from fairflac.metrics.predictions import Predictions
 from prediction_table import make
 
 

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairflac.metrics.lean import lean
-from fairflac.metrics.pseudo import count_guesses, spoken_for
-from fairflac.predictions import Predictions
+from fairflac.metrics.evidence import count_guesses, lean, spoken_for
+from fairflac.metrics.predictions import Predictions
 
 
 def table(y: np.ndarray, prediction: np.ndarray, guess: np.ndarray | None) -> Predictions:

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from fairflac.data.sampling import epoch_batches
+from fairflac.discovery.quality import count_pairs, pair_quality
 from fairflac.losses import FLACLoss
-from fairflac.metrics.measure import Measured
-from fairflac.metrics.pairs import count_pairs, pair_quality
+from fairflac.metrics.scores import Measured
 
 SETTINGS = FLACLoss().settings
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fairflac.metrics.probes import balanced, linear_probe
+from fairflac.metrics.representation import balanced, linear_probe
 
 
 def test_planted_labels_are_told_and_noise_is_not() -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from fairflac.metrics import summary
-from fairflac.metrics.pseudo import NAME, count_guesses, with_guess, with_pseudo_groups
-from fairflac.predictions import Predictions
+from fairflac.metrics.evidence import NAME, count_guesses, with_guess, with_pseudo_groups
+from fairflac.metrics.predictions import Predictions
 from prediction_table import make
 
 Y, GUESS, PREDICTION = [0, 0, 0, 0, 1, 1, 1], [2, 2, 2, 1, 1, 1, 2], [0, 0, 1, 1, 1, 1, 0]

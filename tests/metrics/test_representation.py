@@ -5,9 +5,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from fairflac.metrics.features import measure_features
-from fairflac.metrics.probes import balanced
-from fairflac.metrics.representation import alignment_on_s, quadratic_mutual_information, similarities
+from fairflac.metrics.representation import (
+    alignment_on_s,
+    balanced,
+    measure_features,
+    quadratic_mutual_information,
+    similarities,
+)
 from report.hand_made import table
 
 RNG = np.random.default_rng(0)

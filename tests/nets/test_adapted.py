@@ -120,7 +120,7 @@ def test_under_autocast() -> None:
 @pytest.mark.parametrize("name", ["vanilla", "flac-b", "gce", "lnl"])
 def test_methods_train_it(name: str, fabric: Fabric) -> None:
     from fairflac.methods import METHODS
-    from fairflac.optimise import Optimisation
+    from fairflac.training.optimise import Optimisation
     from toy import toy_config
 
     cls, data = METHODS[name], toy_data()

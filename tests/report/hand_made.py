@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import tomli_w
 
-from fairflac.gallery import Gallery
 from fairflac.metrics import summary
-from fairflac.predictions import Predictions
-from fairflac.runs import Run
-from fairflac.samples import Samples
+from fairflac.metrics.predictions import Predictions
+from fairflac.runs.directory import Run
+from fairflac.runs.gallery import Gallery, Samples
 
 CLASSES, PER_GROUP = 4, 20
 MakeRun = Callable[..., Run]

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairflac.export.evidence import escaped
-from fairflac.report.alarms import alarms, sentences, validated
-from fairflac.report.html import render
+from fairflac.exporting.card import escaped
+from fairflac.reporting.page.render import render
+from fairflac.reporting.sections.alarms import alarms, sentences, validated
 from report.hand_made import CLASSES, MakeRun, table
 
 NAMES = {"classes": ["ant", "bee", "cow", "dog"]}

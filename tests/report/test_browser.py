@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from browser import Browser, chromium
-from fairflac.report.html import write
+from fairflac.reporting.page.render import write
 from report.hand_made import MakeRun, gallery, table
 
 EVIL_CLASS, EVIL_FILE = "<img src=x onerror=alert(1)>", "photo {}</script><script>alert(2)</script>.png"

@@ -1,6 +1,6 @@
 """Caveats: always there, and louder where they apply."""
 
-from fairflac.report.caveats import caveats
+from fairflac.reporting.sections.provenance import caveats
 from report.hand_made import MakeRun, table
 
 

@@ -4,13 +4,12 @@ import re
 
 import numpy as np
 
-from fairflac.report.certainty import certainty
-from fairflac.report.groups import group_tables
-from fairflac.report.models import models
-from fairflac.report.names import Names
-from fairflac.report.results import result
-from fairflac.report.tables import rows
-from fairflac.runs import Run
+from fairflac.reporting.models import models
+from fairflac.reporting.names import Names
+from fairflac.reporting.sections.results import group_tables, result
+from fairflac.reporting.sections.verdict import certainty
+from fairflac.reporting.text.tables import rows
+from fairflac.runs.directory import Run
 from report.hand_made import MakeRun, table
 
 

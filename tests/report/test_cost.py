@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from fairflac.report.cost import bias_run, cost, duration
-from fairflac.report.models import models
+from fairflac.reporting.models import models
+from fairflac.reporting.sections.provenance import bias_run, cost, duration
 from report.hand_made import MakeRun, table
 
 

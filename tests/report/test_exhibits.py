@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from fairflac.errors import UserError
-from fairflac.predictions import Predictions
-from fairflac.report.exhibits import MISTAKES, Exhibits, exhibits
-from fairflac.report.names import Names
-from fairflac.report.neighbours import nearest
+from fairflac.metrics.predictions import Predictions
+from fairflac.metrics.representation import nearest
+from fairflac.reporting.names import Names
+from fairflac.reporting.sections.exhibits import MISTAKES, Exhibits, exhibits
 from report.hand_made import gallery, table
 from report.test_sprite import decoded
 

@@ -1,7 +1,7 @@
 """The quality of a bias model, as questions."""
 
-from fairflac.report.gate import checks
-from fairflac.report.names import Names
+from fairflac.reporting.names import Names
+from fairflac.reporting.sections.bias_model import checks
 
 NAMES = Names(["a", "b", "c", "d"], {"skin_tone": ["light", "dark"]})
 

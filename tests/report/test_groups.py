@@ -3,8 +3,8 @@
 import pytest
 
 from fairflac.metrics import group_table
-from fairflac.report.groups import group_tables
-from fairflac.report.names import Names
+from fairflac.reporting.names import Names
+from fairflac.reporting.sections.results import group_tables
 from report.hand_made import CLASSES, PER_GROUP, table
 
 NAMES = Names(["ant", "bee", "cow", "dog"], {"hue": ["red", "green", "blue", "grey"]})

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairflac.report.names import Names, combinations
+from fairflac.reporting.names import Names, combinations
 from report.hand_made import table
 
 RESULT = {"classes": ["cat", "dog"], "attributes": {"hue": ["red", "blue"]}}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fairflac.report.neighbours import nearest
+from fairflac.metrics.representation import nearest
 
 
 def slowly(features: np.ndarray, count: int) -> list[list[int]]:

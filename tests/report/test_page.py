@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-import fairflac.report
+import fairflac.reporting
 from fairflac.errors import UserError
-from fairflac.report.html import render, write
-from fairflac.runs import Run
+from fairflac.reporting.page.render import render, write
+from fairflac.runs.directory import Run
 from report.hand_made import MakeRun, gallery, table
 
 NAMES = {"classes": ["ant", "bee", "cow", "dog"], "attributes": {"hue": ["red", "green", "blue", "grey"]}}
@@ -202,7 +202,7 @@ def imports(file: Path) -> Iterator[str]:
 def test_reports_know_nothing_of_training_or_windows() -> None:
     allowed = {"__version__", "arrays", "errors", "files", "gallery"}
     allowed |= {"metrics", "predictions", "report", "runs", "samples"}
-    for file in Path(fairflac.report.__path__[0]).rglob("*.py"):
+    for file in Path(fairflac.reporting.__path__[0]).rglob("*.py"):
         for name in imports(file):
             package, *modules = name.split(".")
             assert package != "torch" and "pyplot" not in modules

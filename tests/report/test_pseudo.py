@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairflac.report.html import render
-from fairflac.report.pseudo import pseudo_group_sentences
+from fairflac.reporting.page.render import render
+from fairflac.reporting.sections.verdict import pseudo_group_sentences
 from report.hand_made import MakeRun, table
 
 KNOWN = table(1.0, 0.5)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fairflac.config import RunConfig, resolve
-from fairflac.options import parse_assignments
-from fairflac.report.repeat import command
+from fairflac.config.options import parse_assignments
+from fairflac.config.run_config import RunConfig, resolve
+from fairflac.reporting.sections.provenance import command
 
 
 def read_back(words: list[str]) -> RunConfig:

@@ -3,9 +3,9 @@
 import pytest
 
 from fairflac.metrics import METRICS, Measured, measure
-from fairflac.metrics.measure import ACCURACIES
-from fairflac.report.results import MEANINGS, further_metrics, result, worst_of_attributes
-from fairflac.report.tables import rows
+from fairflac.metrics.scores import ACCURACIES
+from fairflac.reporting.sections.results import MEANINGS, further_metrics, result, worst_of_attributes
+from fairflac.reporting.text.tables import rows
 from report.hand_made import MakeRun, table
 
 

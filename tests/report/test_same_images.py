@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fairflac.report.same_images import on_the_same_images
+from fairflac.reporting.models import on_the_same_images
 from report.hand_made import table
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fairflac.errors import UserError
-from fairflac.predictions import Predictions
-from fairflac.report.similarity import PairSimilarities, class_first, pair_similarities
+from fairflac.metrics.predictions import Predictions
+from fairflac.reporting.figures.similarity import PairSimilarities, class_first, pair_similarities
 from report.hand_made import table
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairflac.gallery import MISTAKES, SHOWN, Gallery
-from fairflac.predictions import Predictions
-from fairflac.report.html import render
+from fairflac.metrics.predictions import Predictions
+from fairflac.reporting.page.render import render
+from fairflac.runs.gallery import MISTAKES, SHOWN, Gallery
 from report.hand_made import MakeRun
 
 IMAGES, CLASSES, FEATURES = 10_000, 10, 512

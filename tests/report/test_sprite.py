@@ -6,7 +6,7 @@ from io import BytesIO
 import numpy as np
 from PIL import Image
 
-from fairflac.report.sprite import COLUMNS, sprite
+from fairflac.reporting.page.pictures import COLUMNS, sprite
 
 
 def decoded(uri: str) -> np.ndarray:

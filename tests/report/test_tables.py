@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from fairflac.errors import UserError
-from fairflac.report.tables import Row, as_json, as_text, rows
-from fairflac.runs import Run
+from fairflac.reporting.text.tables import Row, as_json, as_text, rows
+from fairflac.runs.directory import Run
 from report.hand_made import MakeRun, table
 
 ROW = Row("vanilla", "toy", "toy, q = 0.9", "abc", 0, 0.45, 0.9, 0.3, 0.0, 0.5, 320, 12.34, "class")

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from fairflac.metrics import measure
-from fairflac.report.models import effective_size, models
-from fairflac.report.results import mean_of_seeds, result
-from fairflac.report.tables import rows
-from fairflac.report.verdict import Verdict, margin, verdict
-from fairflac.runs import Run
+from fairflac.reporting.models import effective_size, models
+from fairflac.reporting.sections.results import mean_of_seeds, result
+from fairflac.reporting.sections.verdict import Verdict, margin, verdict
+from fairflac.reporting.text.tables import rows
+from fairflac.runs.directory import Run
 from report.hand_made import PER_GROUP, MakeRun, table
 
 

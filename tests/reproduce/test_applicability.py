@@ -1,5 +1,5 @@
-from fairflac.reproduce.applicability import COLUMNS, applicability, applicability_page
-from fairflac.reproduce.published import published
+from fairflac.reproduction.paper.applicability import COLUMNS, applicability, applicability_page
+from fairflac.reproduction.paper.published import published
 
 
 def test_what_methods_declare_is_what_the_paper_says_of_flac():

@@ -2,12 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from fairflac.config import resolve
+from fairflac.config.run_config import resolve
 from fairflac.data import DATASETS
-from fairflac.reproduce.estimate import IMAGES, hours, image_passes, seconds, training_images
-from fairflac.reproduce.grid import plan
-from fairflac.reproduce.jobs import jobs_for
-from fairflac.reproduce.published import published, published_names
+from fairflac.reproduction.estimate import IMAGES, hours, image_passes, seconds, training_images
+from fairflac.reproduction.paper.published import published, published_names
+from fairflac.reproduction.plan import jobs_for, plan
 
 
 def test_views_and_further_networks_count():

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from fairflac.reproduce.fill import NOT_RUN, elsewhere, fill
-from fairflac.reproduce.grid import plan
-from fairflac.reproduce.published import published
-from fairflac.runs import Run
+from fairflac.reproduction.fill import NOT_RUN, elsewhere, fill
+from fairflac.reproduction.paper.published import published
+from fairflac.reproduction.plan import plan
+from fairflac.runs.directory import Run
 
 ENV = {"cpu": "a CPU", "device": "cpu", "cores": 2, "precision": "32-true"}
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from fairflac.reproduce.filled import Cell, Filled, Head
-from fairflac.reproduce.formats import as_csv, as_json, latex, markdown
-from fairflac.reproduce.published import Value
+from fairflac.reproduction.formats import as_csv, as_json, latex, markdown
+from fairflac.reproduction.paper.published import Value
+from fairflac.reproduction.plan import Cell, Filled, Head
 
 
 def table(reduced=False):

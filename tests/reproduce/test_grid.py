@@ -1,9 +1,9 @@
 import pytest
 
 from fairflac.errors import UserError
-from fairflac.reproduce.grid import plan
-from fairflac.reproduce.published import published, published_names
-from fairflac.reproduce.scales import reduced
+from fairflac.reproduction.paper.published import published, published_names
+from fairflac.reproduction.paper.scales import reduced
+from fairflac.reproduction.plan import plan
 
 TABLES = published_names()[1:]
 

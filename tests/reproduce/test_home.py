@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from fairflac.reproduce.home import Home, made_away, news
-from fairflac.reproduce.worker import make
-from fairflac.train import Place
+from fairflac.reproduction.execute.ray import Home, made_away, news
+from fairflac.reproduction.execute.worker import make
+from fairflac.training.pipeline import Place
 from small_runs import config
 
 

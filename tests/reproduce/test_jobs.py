@@ -1,5 +1,5 @@
-from fairflac.config import resolve
-from fairflac.reproduce.jobs import jobs_for
+from fairflac.config.run_config import resolve
+from fairflac.reproduction.plan import jobs_for
 
 
 def test_a_bias_model_comes_before_its_runs_and_once():

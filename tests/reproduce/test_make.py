@@ -1,6 +1,6 @@
-from fairflac.config import resolve
-from fairflac.reproduce.make import make
-from fairflac.train import Place
+from fairflac.config.run_config import resolve
+from fairflac.reproduction.make import make
+from fairflac.training.pipeline import Place
 
 
 class Remembers:

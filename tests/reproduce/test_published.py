@@ -2,12 +2,12 @@
 
 import pytest
 
-from fairflac.config import resolve
+from fairflac.config.run_config import resolve
 from fairflac.data import DATASETS
 from fairflac.errors import UserError
 from fairflac.methods import METHODS
 from fairflac.metrics import METRICS
-from fairflac.reproduce.published import Column, PublishedTable, Row, Value, published, published_names
+from fairflac.reproduction.paper.published import Column, PublishedTable, Row, Value, published, published_names
 
 TABLES = [published(name) for name in published_names()]
 MEASURED = TABLES[1:]

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from fairflac.errors import Stopped, UserError
-from fairflac.reproduce.jobs import Job, jobs_for
-from fairflac.reproduce.ray_executor import RayExecutor
-from fairflac.train import Place
+from fairflac.reproduction.execute.ray import RayExecutor
+from fairflac.reproduction.plan import Job, jobs_for
+from fairflac.training.pipeline import Place
 from small_runs import MANY, Recorder, config
 
 # Ray leaves files and processes to the system when it shuts down, and says nothing about it but this.

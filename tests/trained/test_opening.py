@@ -10,14 +10,14 @@ from onnx import TensorProto
 from safetensors.torch import save_file
 
 import foreign_models as foreign
-from fairflac.build import load_config, load_method, load_split
 from fairflac.errors import UserError
-from fairflac.evaluate import infer
+from fairflac.inference.model import predictions
+from fairflac.inference.open import kind_of, open_model
 from fairflac.nets.resnet import ResNet18
 from fairflac.nets.simple_conv import SimpleConvNet
-from fairflac.runs import Run
-from fairflac.trained.model import predictions
-from fairflac.trained.opening import kind_of, open_model
+from fairflac.runs.directory import Run
+from fairflac.training.build import load_config, load_method, load_split
+from fairflac.training.evaluate import infer
 
 NET = "simple-conv kernel_size=3 channels=[2,3,4,5]"
 

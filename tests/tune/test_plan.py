@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from fairflac.errors import UserError
-from fairflac.tune.plan import HELD_OUT, Plan, make_plan
-from fairflac.tune.space import parse_searches
+from fairflac.tuning.plan import HELD_OUT, Plan, make_plan
+from fairflac.tuning.space import parse_searches
 
 
 def plan(method: str = "flac-b", *searches: str, rule: str = "guessed-groups", seed: int = 0, **changes: Any) -> Plan:

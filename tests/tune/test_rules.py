@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from fairflac.metrics.pseudo import with_guess
-from fairflac.predictions import Predictions
-from fairflac.tune.rules import VALIDATION_RULES
+from fairflac.metrics.evidence import with_guess
+from fairflac.metrics.predictions import Predictions
+from fairflac.metrics.selection import VALIDATION_RULES
 
 
 def table(y: list[int], prediction: list[int], guess: list[int]) -> Predictions:

@@ -4,8 +4,7 @@ import sys
 import pytest
 
 from fairflac.errors import UserError
-from fairflac.tune.sampler import Settings, propose
-from fairflac.tune.space import Choices, Range, Space
+from fairflac.tuning.space import Choices, Range, Settings, Space, propose
 
 SPACE: Space = {"alpha": Range(1, 1e4), "epochs": Range(1, 64), "task": Choices(("ce", [1, 2], True))}
 

@@ -1,9 +1,9 @@
 import pytest
 
-from fairflac.config import resolve
+from fairflac.config.run_config import resolve
 from fairflac.errors import UserError
 from fairflac.methods import METHODS
-from fairflac.tune.space import Choices, Range, default_space, describe, parse_searches, size
+from fairflac.tuning.space import Choices, Range, default_space, describe, parse_searches, size
 
 
 def test_ranges_and_choices() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from fairflac.errors import UserError
-from fairflac.runs import find_runs
-from fairflac.tune.plan import make_plan
-from fairflac.tune.space import Space, parse_searches
-from fairflac.tune.study import Found, tune
+from fairflac.runs.directory import find_runs
+from fairflac.tuning.plan import make_plan
+from fairflac.tuning.space import Space, parse_searches
+from fairflac.tuning.study import Found, tune
 from toy_table import flipped, place, settings, toy_table
 
 DIVERGING = parse_searches(["alpha=1.0,1e300"])

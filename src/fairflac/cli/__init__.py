@@ -8,7 +8,6 @@ from typing import Annotated, NoReturn
 import typer
 
 from fairflac import __version__
-from fairflac.bf16 import keep_clear_of_broken_amx
 from fairflac.cli import (
     audit,
     compare,
@@ -27,6 +26,7 @@ from fairflac.cli import (
 )
 from fairflac.cli import list as list_command
 from fairflac.errors import Stopped, UserError, describe_os_error
+from fairflac.system.bf16 import keep_clear_of_broken_amx
 
 app = typer.Typer(
     name="fairflac",

@@ -42,10 +42,10 @@ def audit_command(
     """
     import json as json_format
 
+    from fairflac.config.names import check_images, check_options, known, named
+    from fairflac.config.options import parse_assignments
     from fairflac.errors import UserError
-    from fairflac.files import check_writable
-    from fairflac.names import check_images, check_options, known, named
-    from fairflac.options import parse_assignments
+    from fairflac.system.files import check_writable
 
     if output is not None and output.is_dir():
         raise UserError(f"'{output}' is a folder: name the page too, for example -o {output / 'audit.html'}")
@@ -58,11 +58,10 @@ def audit_command(
     if net is not None:
         known("net", net.partition(" ")[0])
 
-    from fairflac.audit.page import write
-    from fairflac.audit.subject import Choice, subject
-    from fairflac.audit.words import as_json, as_text
-    from fairflac.audit.work import audit
-    from fairflac.trained.opening import open_model
+    from fairflac.auditing.page import as_json, as_text, write
+    from fairflac.auditing.pipeline import audit
+    from fairflac.auditing.subject import Choice, subject
+    from fairflac.inference.open import open_model
 
     opened = open_model(model, net=net, size=size, classes=tuple(classes.split(",")) if classes else None)
     choice = Choice(

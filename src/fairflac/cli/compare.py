@@ -17,8 +17,8 @@ def compare_command(
 
     from fairflac.errors import UserError
     from fairflac.metrics.comparison import compare
-    from fairflac.report.comparisons import as_text
-    from fairflac.runs import Run
+    from fairflac.reporting.text.comparisons import as_text
+    from fairflac.runs.directory import Run
 
     if len(runs) < 2:
         raise UserError("compare needs two run directories or more")

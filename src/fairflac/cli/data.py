@@ -14,8 +14,8 @@ Name = Annotated[str, typer.Argument(help="mnist, cifar10 or a dataset (see fair
 
 def _named(name: str) -> Any:
     """A source of raw files or a dataset: both have `get` and `check`."""
+    from fairflac.config.names import named, sources
     from fairflac.errors import unknown
-    from fairflac.names import named, sources
 
     known = (*sources(), *named("dataset"))
     if name not in known:
@@ -47,14 +47,14 @@ def check(
     strict: Strict = False,
 ) -> None:
     """Check that NAME is there and whole: counts, sizes, hashes. With your own images: what a run would see."""
-    from fairflac.names import named, no_such_data, sources
+    from fairflac.config.names import named, no_such_data, sources
 
     path, known = Path(name).expanduser(), (*named("dataset"), *sources())
     warnings: list[str] = []
     if name in known:
         lines = _named(name).check(data)
     elif path.exists():
-        from fairflac.data.own import describe
+        from fairflac.data.own.check import describe
 
         lines, warnings = describe(path, data, strict=strict)
     else:

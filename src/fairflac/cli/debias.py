@@ -43,10 +43,10 @@ def debias_command(
     goes on where it was.
     """
     started = time.monotonic()
-    from fairflac.debias.clock import Clock, parse_budget
+    from fairflac.config.options import parse_assignments
+    from fairflac.config.settings import arrange
+    from fairflac.debiasing.clock import Clock, parse_budget
     from fairflac.errors import UserError
-    from fairflac.options import parse_assignments
-    from fairflac.settings import arrange
 
     if not path.exists():
         raise UserError(f"there is no '{path}': give a folder of images, or a CSV file")
@@ -54,10 +54,10 @@ def debias_command(
     settings = parse_assignments(changes)
     arrange("folder" if path.is_dir() else "csv", "flac-b", settings)
 
-    from fairflac.debias.request import Request
-    from fairflac.debias.work import debias, outcome_alarms
-    from fairflac.report.tables import as_text, rows
-    from fairflac.runs import CHOICE
+    from fairflac.debiasing.pipeline import debias, outcome_alarms
+    from fairflac.debiasing.plan import Request
+    from fairflac.reporting.text.tables import as_text, rows
+    from fairflac.runs.directory import CHOICE
 
     request = Request(
         path=path,

@@ -21,17 +21,17 @@ def demo(
 
     Needs no network. Stop it with Ctrl-C; started again, it goes on where it was.
     """
-    from fairflac.options import parse_assignments
-    from fairflac.settings import arrange
+    from fairflac.config.options import parse_assignments
+    from fairflac.config.settings import arrange
 
     settings = parse_assignments(changes)
     for method in METHODS:
         arrange(DATASET, method, settings)
 
-    from fairflac.config import resolve
-    from fairflac.report.html import write
-    from fairflac.report.tables import as_json, as_text, rows
-    from fairflac.train import Place, train
+    from fairflac.config.run_config import resolve
+    from fairflac.reporting.page.render import write
+    from fairflac.reporting.text.tables import as_json, as_text, rows
+    from fairflac.training.pipeline import Place, train
 
     configs = [resolve(DATASET, method, seed, settings) for method in METHODS]
     share = 100 * (1 - configs[0].data_options["q"])

@@ -16,7 +16,7 @@ def doctor(
     json: Json = False,
 ) -> None:
     """Say what this machine can do, and what is missing."""
-    from fairflac.hardware import describe
+    from fairflac.system.hardware import describe
 
     found: dict[str, str | int] = {**describe()}
     found["runs folder"] = _writable(runs)
@@ -34,13 +34,13 @@ def doctor(
 
 
 def _writable(folder: Path) -> str:
-    from fairflac.files import writable
+    from fairflac.system.files import writable
 
     return f"{folder} ({'writable' if writable(folder) else 'NOT writable: choose another folder'})"
 
 
 def _mnist(data: Path) -> str:
-    from fairflac.data import mnist
+    from fairflac.data.sets import mnist
     from fairflac.errors import UserError
 
     try:
@@ -54,11 +54,11 @@ def _demo_step() -> tuple[str, float]:
     """Precision and time of a training step of the demo's network, on the device that it would train on."""
     import torch
 
-    from fairflac.build import build_method
-    from fairflac.config import resolve
-    from fairflac.data.biased_digits import BiasedDigits
-    from fairflac.hardware import best_device
-    from fairflac.precision import Steps, choose_precision
+    from fairflac.config.run_config import resolve
+    from fairflac.data.sets.biased_digits import BiasedDigits
+    from fairflac.system.hardware import best_device
+    from fairflac.training.build import build_method
+    from fairflac.training.precision import Steps, choose_precision
 
     config, device = resolve(BiasedDigits.name, "vanilla"), torch.device(best_device())
     net, shape = build_method(config, BiasedDigits.task).net, (3, *BiasedDigits.task.image_size)

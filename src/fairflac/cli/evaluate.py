@@ -30,10 +30,10 @@ def evaluate_command(
     import json as json_format
     from dataclasses import replace
 
+    from fairflac.config.names import check_options
+    from fairflac.config.options import parse_assignments
     from fairflac.errors import UserError
-    from fairflac.names import check_options
-    from fairflac.options import parse_assignments
-    from fairflac.runs import Run
+    from fairflac.runs.directory import Run
 
     if changes and not on:
         raise UserError("--set changes the dataset that --on names: give --on, or leave out --set")
@@ -42,13 +42,12 @@ def evaluate_command(
         check_options("dataset", on, settings)
     opened = Run.finished(run)
 
-    from fairflac.build import load_config, load_method, load_other, load_split
-    from fairflac.engine import make_fabric
-    from fairflac.evaluate import predictions
-    from fairflac.report.labels import labels
-    from fairflac.report.measurements import as_json, as_text
-    from fairflac.report.names import Names
-    from fairflac.report.trained_on import name_of
+    from fairflac.reporting.names import Names
+    from fairflac.reporting.text.measurements import as_json, as_text
+    from fairflac.reporting.trained_on import labels, name_of
+    from fairflac.training.build import load_config, load_method, load_other, load_split
+    from fairflac.training.engine import make_fabric
+    from fairflac.training.evaluate import predictions
 
     config, method = load_config(opened), load_method(opened)
     if on:

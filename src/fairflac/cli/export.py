@@ -23,11 +23,11 @@ def export_command(
     """
     import json as json_format
 
-    from fairflac.runs import Run
+    from fairflac.runs.directory import Run
 
     opened = Run.finished(run)
 
-    from fairflac.export.writing import export
+    from fairflac.exporting.write import export
 
     folder = run if run.is_dir() else run.parent  # that of debias has a model already: the new one belongs beside it
     done = export(opened, to, output, licence=licence, folder=folder)

@@ -13,10 +13,9 @@ def figures(
 ) -> None:
     """Draw the figures of finished runs, each as PNG and SVG: groups, pairs, distances, neighbours, maps, training."""
     from fairflac.errors import unknown
-    from fairflac.files import check_folder
-    from fairflac.report.figures.catalogue import NAMES
-    from fairflac.report.figures.saving import save_figures
-    from fairflac.runs import finished_runs
+    from fairflac.reporting.figures.registry import NAMES, save_figures
+    from fairflac.runs.directory import finished_runs
+    from fairflac.system.files import check_folder
 
     check_folder(folder)
     for name in only:

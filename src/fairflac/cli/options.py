@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.data_root import data_root
+from fairflac.system.files import data_root
 
 Runs = Annotated[Path, typer.Option("--runs", help="Folder of run directories.")]
 Data = Annotated[

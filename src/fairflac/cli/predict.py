@@ -26,9 +26,9 @@ def predict_command(
 
     Decoding, size and normalisation are those that MODEL was trained with.
     """
+    from fairflac.config.names import known
     from fairflac.errors import UserError
-    from fairflac.files import check_writable, write_text
-    from fairflac.names import known
+    from fairflac.system.files import check_writable, write_text
 
     if csv and json:
         raise UserError("--csv and --json exclude each other: choose one")
@@ -39,10 +39,10 @@ def predict_command(
     if net is not None:
         known("net", net.partition(" ")[0])
 
-    from fairflac import predicted
-    from fairflac.predicting import answers, find_images
-    from fairflac.progress import meter, tell
-    from fairflac.trained.opening import open_model
+    from fairflac.inference import predict as predicted
+    from fairflac.inference.open import open_model
+    from fairflac.inference.predict import answers, find_images
+    from fairflac.system.progress import meter, tell
 
     names = tuple(name.strip() for name in classes.split(",")) if classes else None
     opened = open_model(model, net=net, size=size, classes=names)

@@ -12,10 +12,10 @@ def report_command(
 ) -> None:
     """Write one page about RUNS: does a model lean on a shortcut, what helped, how sure that is, and what it cost."""
     from fairflac.errors import UserError
-    from fairflac.files import check_writable
-    from fairflac.report.html import write
-    from fairflac.report.trained_on import is_result
-    from fairflac.runs import finished_runs
+    from fairflac.reporting.page.render import write
+    from fairflac.reporting.trained_on import is_result
+    from fairflac.runs.directory import finished_runs
+    from fairflac.system.files import check_writable
 
     if output.is_dir():
         raise UserError(f"'{output}' is a folder: name the page too, for example -o {output / 'report.html'}")

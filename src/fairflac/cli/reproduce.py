@@ -9,9 +9,9 @@ import typer
 from fairflac.cli.options import Data, Json, Runs
 
 if TYPE_CHECKING:
-    from fairflac.config import RunConfig
-    from fairflac.reproduce.executor import Executor
-    from fairflac.train import Place
+    from fairflac.config.run_config import RunConfig
+    from fairflac.reproduction.execute.executor import Executor
+    from fairflac.training.pipeline import Place
 
 
 class ScaleName(StrEnum):
@@ -53,8 +53,8 @@ def reproduce(
     are no reproduction, say so, and are never set against the paper's.
     """
     from fairflac.errors import UserError
-    from fairflac.files import check_folder
-    from fairflac.reproduce.published import official_name
+    from fairflac.reproduction.paper.published import official_name
+    from fairflac.system.files import check_folder
 
     if name is not None:
         name = official_name(name)
@@ -66,7 +66,7 @@ def reproduce(
     if rebuild is None:
         check_folder(runs)
 
-    from fairflac.train import Place
+    from fairflac.training.pipeline import Place
 
     chosen: Executor | None = None
     if rebuild is not None and not rebuild.is_dir():
@@ -98,19 +98,19 @@ def _executor(
     if kind is ExecutorName.local:
         if address:
             raise UserError(f"--address {address} is for --executor ray: without it all runs would be made here")
-        from fairflac.reproduce.local import LocalExecutor
+        from fairflac.reproduction.execute.local import LocalExecutor
 
         return LocalExecutor(workers, threads)
     if workers or threads:
         raise UserError("--workers and --threads are for --executor local: with ray say --cpus-per-run, --gpus-per-run")
-    from fairflac.reproduce.ray_executor import RayExecutor
+    from fairflac.reproduction.execute.ray import RayExecutor
 
     return RayExecutor(address, *resources, retries, shared)
 
 
 def _list(scale: ScaleName, name: str | None, json: bool) -> None:
-    from fairflac.progress import tell
-    from fairflac.reproduce.contents import as_json, as_text, contents
+    from fairflac.reproduction.estimate import as_json, as_text, contents
+    from fairflac.system.progress import tell
 
     tell("measuring a training step of each network…")
     listed = contents(scale.value, name)
@@ -118,8 +118,8 @@ def _list(scale: ScaleName, name: str | None, json: bool) -> None:
 
 
 def _applicability(output: Path, json: bool) -> None:
-    from fairflac.files import write_text
-    from fairflac.reproduce.applicability import applicability_json, applicability_page
+    from fairflac.reproduction.paper.applicability import applicability_json, applicability_page
+    from fairflac.system.files import write_text
 
     pages = {"md": applicability_page(), "json": applicability_json()}
     for ending, page in pages.items():
@@ -129,10 +129,10 @@ def _applicability(output: Path, json: bool) -> None:
 
 def _figure(name: str, scale: ScaleName, place: "Place", executor: "Executor | None", output: Path) -> None:
     from fairflac.errors import UserError
-    from fairflac.progress import tell
-    from fairflac.report.figures.saving import save_figures
-    from fairflac.reproduce.figures import figure_configs
-    from fairflac.reproduce.published import FIGURES
+    from fairflac.reporting.figures.registry import save_figures
+    from fairflac.reproduction.paper.figures import figure_configs
+    from fairflac.reproduction.paper.published import FIGURES
+    from fairflac.system.progress import tell
 
     configs = figure_configs(name, scale.value)
     failures = _make(name, configs, place, executor)
@@ -158,16 +158,16 @@ def _table(
     output: Path,
     json: bool,
 ) -> None:
-    from fairflac.files import write_text
-    from fairflac.reproduce.fill import fill
-    from fairflac.reproduce.formats import FORMATS
-    from fairflac.reproduce.grid import plan
-    from fairflac.reproduce.published import published
+    from fairflac.reproduction.fill import fill
+    from fairflac.reproduction.formats import FORMATS
+    from fairflac.reproduction.paper.published import published
+    from fairflac.reproduction.plan import plan
+    from fairflac.system.files import write_text
 
     grid = plan(published(name), scale.value, only=only, q=q, seeds=seeds)
     failures = _make(grid.table.name, grid.configs(), place, executor)
     if executor is not None:
-        from fairflac.reproduce.make import measure_elsewhere
+        from fairflac.reproduction.make import measure_elsewhere
 
         failures |= measure_elsewhere(grid, place)
     filled = fill(grid, place.runs, failures)
@@ -182,7 +182,7 @@ def _table(
 def _make(label: str, configs: "list[RunConfig]", place: "Place", executor: "Executor | None") -> dict[str, str]:
     if executor is None:
         return {}
-    from fairflac.reproduce.make import make
+    from fairflac.reproduction.make import make
 
     return make(label, configs, place, executor)
 

@@ -8,7 +8,7 @@ import typer
 from fairflac.cli.options import Data, Json, Runs, Seed, Set, Strict
 
 if TYPE_CHECKING:
-    from fairflac.runs import Run
+    from fairflac.runs.directory import Run
 
 
 def train_command(
@@ -30,17 +30,17 @@ def train_command(
 
     A run that is done is not trained again; one that was stopped goes on where it was.
     """
-    from fairflac.options import parse_assignments
-    from fairflac.settings import arrange
+    from fairflac.config.options import parse_assignments
+    from fairflac.config.settings import arrange
 
     given = {"precision": precision, "strict": strict or None}
     settings = parse_assignments(changes) | {key: value for key, value in given.items() if value is not None}
     arrange(dataset, method, settings)  # a mistyped name is told before torch is imported, which takes seconds
 
-    from fairflac.config import resolve
-    from fairflac.report.alarms import alarms, sentences
-    from fairflac.report.tables import as_json, as_text, rows
-    from fairflac.train import Place, adopt, train
+    from fairflac.config.run_config import resolve
+    from fairflac.reporting.sections.alarms import alarms, sentences
+    from fairflac.reporting.text.tables import as_json, as_text, rows
+    from fairflac.training.pipeline import Place, adopt, train
 
     config, place = resolve(dataset, method, seed, settings), Place(runs, data)
     if isinstance(settings.get("bias_model"), str):
@@ -65,7 +65,7 @@ def _report(run: "Run") -> bool:
     if run.report.exists() and run.report.stat().st_mtime_ns >= (run.path / "done").stat().st_mtime_ns:
         return True
     try:
-        from fairflac.report.html import write
+        from fairflac.reporting.page.render import write
 
         write([run], run.report)
     except Exception as error:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from fairflac.cli.options import Data, Json, Runs, Seed, Set
-from fairflac.data_root import data_root
+from fairflac.system.files import data_root
 
 RUNS = Path("runs")
 RULE_HELP = (
@@ -40,19 +40,18 @@ def tune_command(
     Every trial is an ordinary run. Stopped or killed, the same command goes on where it was; with more --trials it adds
     some. No choice sees the test split; its numbers are shown for the chosen run alone.
     """
-    from fairflac.options import parse_assignments
-    from fairflac.settings import arrange
+    from fairflac.config.options import parse_assignments
+    from fairflac.config.settings import arrange
 
     settings = parse_assignments(changes)
     searched = {key.strip(): values.partition(",")[0] for key, _, values in (text.partition("=") for text in searches)}
     arrange(dataset, method, settings | searched)
 
-    from fairflac.train import Place, adopt
-    from fairflac.tune.page import as_json, as_text, train_command
-    from fairflac.tune.plan import make_plan
-    from fairflac.tune.sampler import load_optuna
-    from fairflac.tune.space import parse_searches
-    from fairflac.tune.study import tune
+    from fairflac.training.pipeline import Place, adopt
+    from fairflac.tuning.page import as_json, as_text, train_command
+    from fairflac.tuning.plan import make_plan
+    from fairflac.tuning.space import load_optuna, parse_searches
+    from fairflac.tuning.study import tune
 
     load_optuna()  # what is missing is said before anything else
     place = Place(runs, data)

@@ -1,17 +1,17 @@
 """All datasets by name."""
 
-from fairflac.data import cifar10, mnist
 from fairflac.data.base import BiasedDataset, Dataset, Split
-from fairflac.data.biased_digits import BiasedDigits
-from fairflac.data.biased_mnist import BiasedMNIST
-from fairflac.data.celeba import CelebA
-from fairflac.data.corrupted_cifar10 import CorruptedCIFAR10
-from fairflac.data.fairface import FairFace
-from fairflac.data.folder import Folder
-from fairflac.data.imagenet9 import ImageNet9
-from fairflac.data.imagenet_a import ImageNetA
-from fairflac.data.table import Table
-from fairflac.data.utkface import UTKFace
+from fairflac.data.own.csv_file import Table
+from fairflac.data.own.folder import Folder
+from fairflac.data.sets import cifar10, mnist
+from fairflac.data.sets.biased_digits import BiasedDigits
+from fairflac.data.sets.biased_mnist import BiasedMNIST
+from fairflac.data.sets.celeba import CelebA
+from fairflac.data.sets.corrupted_cifar10 import CorruptedCIFAR10
+from fairflac.data.sets.fairface import FairFace
+from fairflac.data.sets.imagenet9 import ImageNet9
+from fairflac.data.sets.imagenet_a import ImageNetA
+from fairflac.data.sets.utkface import UTKFace
 
 _ALL: tuple[type[Dataset], ...] = (
     BiasedMNIST,

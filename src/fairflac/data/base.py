@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from fairflac.data.decode import Framing
+from fairflac.data.pixels.decode import Framing
 from fairflac.errors import unknown
 from fairflac.types import TaskSpec
 

@@ -4,9 +4,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairflac.data.augment import Augment, unit_floats
 from fairflac.data.base import BiasedDataset
-from fairflac.data.boxes import centre_offset
+from fairflac.data.pixels.augment import Augment, unit_floats
+from fairflac.data.pixels.resample import centre_offset
 from fairflac.errors import UserError
 from fairflac.types import TaskSpec
 

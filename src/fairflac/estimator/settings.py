@@ -6,12 +6,12 @@ from typing import Any
 
 from torch import nn
 
-from fairflac.config import RunConfig, resolve
+from fairflac.config.options import options_of
+from fairflac.config.recipes import recipe_for
+from fairflac.config.run_config import RunConfig, resolve
 from fairflac.errors import UserError, unknown
 from fairflac.estimator.inputs import Kind, WrongInput
 from fairflac.methods import METHODS
-from fairflac.options import options_of
-from fairflac.recipes import recipe_for
 
 SMALL = 48  # pixels, below which ResNet-18 has next to nothing left in its last layers
 OF_DIGITS = ("net", "strides", "channels", "lr", "schedule")  # what small images take from the recipe of digits,

@@ -9,11 +9,11 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from fairflac.errors import UserError
-from fairflac.losses.confidence import split_by_group
 from fairflac.losses.gather import gather
 from fairflac.losses.hsic import hsic
 from fairflac.losses.sample_table import SampleTable
 from fairflac.methods.base import Method, ask
+from fairflac.methods.ssa import split_by_group
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
 TEACHING = 0.8  # of the labelled images of each group; the others find the threshold (the paper's)

@@ -1,13 +1,13 @@
 """LNL: an adversary listens halfway through the network, and the network learns to tell it nothing."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, ClassVar, Literal, final
+from typing import Annotated, Any, ClassVar, Literal, final
 
+import torch
 import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from fairflac.losses.reversal import reverse_gradient
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, Output, TaskSpec
 
@@ -83,3 +83,20 @@ def make_predictor(kind: Predictor, channels: int, values: int) -> nn.Sequential
     for _ in range(2):
         layers += [nn.Conv2d(channels, channels, 3, padding=1), nn.ReLU()]
     return nn.Sequential(*layers, *end)
+
+
+class _Reverse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        return -ctx.factor * grads[0], None
+
+
+def reverse_gradient(x: Tensor, factor: float = 1.0) -> Tensor:
+    """`x` itself, whose gradient is multiplied by -factor (Ganin and Lempitsky, ICML 2015)."""
+    reversed_: Tensor = _Reverse.apply(x, factor)  # type: ignore[no-untyped-call]
+    return reversed_

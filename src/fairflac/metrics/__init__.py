@@ -2,7 +2,7 @@
 
 from fairflac.metrics.counts import Counts, count
 from fairflac.metrics.groups import group_accuracy, group_table
-from fairflac.metrics.measure import METRICS, Measured, accuracy, measure, summary
+from fairflac.metrics.scores import METRICS, Measured, accuracy, measure, summary
 
 __all__ = [
     "METRICS",

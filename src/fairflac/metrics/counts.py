@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fairflac.predictions import Predictions
+from fairflac.metrics.predictions import Predictions
 
 # (...) floats, one for each resample: what a metric is of `Counts` with such axes.
 Values: TypeAlias = Any

@@ -7,7 +7,7 @@ standard errors. A bootstrap of the difference has no width where all images are
 import numpy as np
 
 from fairflac.metrics.intervals import share_interval
-from fairflac.metrics.measure import Measured
+from fairflac.metrics.scores import Measured
 
 
 def share(of: np.ndarray) -> Measured:

@@ -1,8 +1,67 @@
-"""What features know of the attribute: quadratic mutual information, and similarities over S."""
+"""The features of a table of predictions in numbers: what they know of the attribute, and of the class."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.linear_model import RidgeClassifier
+
+from fairflac.metrics.intervals import DRAWS, DRAWS_OF_PAIRS, SEED, never_certain, percentiles
+from fairflac.metrics.predictions import Predictions
+from fairflac.metrics.scores import Measured
+
+PROBED = 5000  # samples that the probes see: more hardly change their answers
+
+
+def measure_features(table: Predictions) -> dict[str, Measured]:
+    """Every group of class and attribute counts alike, so that only what the features themselves know shows.
+
+    - `class_probe`, `attribute_probe:NAME`: what a linear model tells from the features (`probes`)
+    - `qmi:NAME`: quadratic mutual information of features and attribute, see `representation`
+    - `alignment:NAME`: does class or attribute decide how alike two images of a pair in S are?
+    """
+    few, fewer = subsample(len(table), PROBED), subsample(len(table))
+    features, y, kernel = table.features[few], table.y, similarities(table.features[fewer])
+    numbers = {"class_probe": measure_probe(features, y[few], balanced(y[few], *(b[few] for b in table.bias.values())))}
+    for name, bias in table.bias.items():
+        weights = balanced(y, bias)
+        numbers[f"attribute_probe:{name}"] = measure_probe(features, bias[few], weights[few])
+        of_pairs = _pair_statistics(kernel, y[fewer], bias[fewer], weights[fewer])
+        numbers |= {f"{key}:{name}": measured for key, measured in of_pairs.items()}
+    return {name: measured for name, measured in numbers.items() if np.isfinite(measured.value)}
+
+
+def _pair_statistics(
+    kernel: np.ndarray, y: np.ndarray, attribute: np.ndarray, weights: np.ndarray
+) -> dict[str, Measured]:
+    """What pairs of samples say of class and attribute."""
+    return {
+        "qmi": _of_pairs(lambda w: quadratic_mutual_information(kernel, attribute, w).value, weights),
+        "alignment": _of_pairs(lambda w: alignment_on_s(kernel, y, attribute, w), weights),
+    }
+
+
+def measure_probe(features: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Measured:
+    """A linear probe whose interval is of the held-out samples; the probe itself stays as it was fitted."""
+    right, weights = held_out_answers(features, labels, weights)
+    if not len(right):
+        return Measured(np.nan, np.nan, np.nan, 0)
+    draws = np.random.default_rng(SEED).integers(0, len(right), (DRAWS, len(right)))
+    value = float(right.mean()) if right.all() or not right.any() else float(np.average(right, weights=weights))
+    drawn = percentiles(np.average(right[draws], axis=1, weights=weights[draws]))
+    alike = weights.sum() ** 2 / np.square(weights).sum()  # as many that weigh alike would be as sure
+    return Measured(value, *never_certain(value, drawn, alike), len(right))
+
+
+def _of_pairs(statistic: Callable[[np.ndarray], float], weights: np.ndarray) -> Measured:
+    """A sample drawn twice is paired with itself, which moves a resample, so intervals are moved back to the value."""
+    n, value = len(weights), statistic(weights)
+    times = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=DRAWS_OF_PAIRS)
+    drawn = np.array([statistic(weights * drawn) for drawn in times])
+    drawn = drawn[np.isfinite(drawn)]
+    low, high = percentiles(drawn - drawn.mean() + value) if len(drawn) else (np.nan, np.nan)
+    return Measured(value, low, high, n)
+
 
 MOST_SAMPLES = 1000  # half a million pairs: more do not change the picture
 
@@ -82,3 +141,49 @@ def subsample(n: int, most: int = MOST_SAMPLES) -> np.ndarray:
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+
+
+HELD_OUT = 0.5
+RIDGE = 1e-3  # per sample, of standardised features: enough to be stable where features are copies of each other
+
+
+def linear_probe(features: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, seed: int = 0) -> float:
+    """(N, D), (N,) → share of held-out samples, by weight, whose label the features tell.
+
+    Weights such as `balanced(y, bias)` make the probe blind to what merely goes with the label.
+    """
+    right, weights = held_out_answers(features, labels, weights, seed)
+    return float(np.average(right, weights=weights)) if len(right) else float("nan")
+
+
+def held_out_answers(
+    features: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """(M,) bool and (M,) weights: which held-out samples the probe names rightly; none if it cannot be fitted."""
+    weights = np.ones(len(labels)) if weights is None else weights
+    spread = features.std(0)
+    x = (features - features.mean(0)) / np.where(spread > 0, spread, 1)
+    order = np.random.default_rng(seed).permutation(len(labels))
+    held, fitted = np.split(order, [round(HELD_OUT * len(order))])
+    if len(np.unique(labels[fitted])) < 2:
+        return np.zeros(0, dtype=bool), np.zeros(0)
+    model = RidgeClassifier(alpha=RIDGE * len(fitted)).fit(x[fitted], labels[fitted], weights[fitted])
+    return model.predict(x[held]) == labels[held], weights[held]
+
+
+def balanced(*labels: np.ndarray) -> np.ndarray:
+    """(N,) weights with which every combination of labels that occurs counts the same."""
+    _, cell, counts = np.unique(np.stack(labels), axis=1, return_inverse=True, return_counts=True)
+    weights: np.ndarray = len(cell) / len(counts) / counts[cell]  # 1 on average
+    return weights
+
+
+NEAREST = 8  # as many as in the paper's Fig. 4
+
+
+def nearest(features: np.ndarray, count: int = NEAREST) -> np.ndarray:
+    """(N, D) → (N, count) rows nearest to each row, itself left out, the nearest first; of equals the first."""
+    far = distances(features)
+    np.fill_diagonal(far, np.inf)
+    order: np.ndarray = np.argsort(far, axis=1, kind="stable")[:, : min(count, len(features) - 1)]
+    return order

@@ -1,8 +1,15 @@
-"""Accuracies over the groups of class and attribute value. All take `Counts` with any leading axes, and keep these."""
+"""The numbers of a table of predictions, with and without error bars."""
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 
-from fairflac.metrics.counts import Counts, Values
+from fairflac.metrics import fairness
+from fairflac.metrics.counts import Counts, Values, count, count_without_groups
+from fairflac.metrics.intervals import Metric, intervals, never_certain
+from fairflac.metrics.predictions import Predictions
 
 
 def overall(counts: Counts) -> Values:
@@ -46,3 +53,102 @@ def _of(counts: Counts, groups: np.ndarray) -> Values:
 def _mean(counts: Counts, groups: np.ndarray) -> Values:
     """NaN where there is no such group."""
     return _of(counts, groups).sum(-1) / (groups.sum() or np.nan)
+
+
+METRICS: dict[str, Metric] = {
+    "unbiased": unbiased,
+    "aligned": aligned,
+    "conflicting": conflicting,
+    "worst_group": worst_group,
+    "p_rule": fairness.p_rule,
+    "fpr_gap": fairness.fpr_gap,
+    "fnr_gap": fairness.fnr_gap,
+    "error_rate_gap": fairness.error_rate_gap,
+    "demographic_parity_gap": fairness.demographic_parity_gap,
+    "equalised_odds_gap": fairness.equalised_odds_gap,
+    "bias_amplification": fairness.bias_amplification,
+}
+
+# Shares of images, which are never quite certain; all others are differences, ratios and the like.
+ACCURACIES = ("accuracy", "unbiased", "aligned", "conflicting", "worst_group")
+
+
+class Measured(NamedTuple):
+    """A number, its 95 % interval, and how many images are behind it."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def summary(table: Predictions) -> dict[str, float]:
+    """Accuracy, n, and with an attribute known every one of `METRICS`.
+
+    Several attributes: keys carry the attribute's name, `unbiased:colour`. Attributes that repeat one another count as
+    one, with the mean of their scores. What cannot be measured is left out.
+    """
+    numbers = {"accuracy": accuracy(table), "n": len(table)}
+    for suffix, repeated in _groupings(table).items():
+        for name, metric in METRICS.items():
+            if values := [value for counts in repeated if np.isfinite(value := float(metric(counts)))]:
+                numbers[name + suffix] = fmean(values)
+    return numbers
+
+
+def measure(table: Predictions) -> dict[str, Measured]:
+    """The same with intervals. Those of attributes that repeat one another are averaged too, which is cautious."""
+    numbers = {"accuracy": measured(count_without_groups(table), {"accuracy": overall})["accuracy"]}
+    for suffix, repeated in _groupings(table).items():
+        parts = [measured(counts, METRICS) for counts in repeated]
+        for name in METRICS:
+            if known := [part[name] for part in parts if name in part]:
+                numbers[name + suffix] = mean(known)
+    return numbers
+
+
+def mean(parts: Sequence[Measured]) -> Measured:
+    """Of the numbers, of both ends of their intervals, and of the images behind them."""
+    value, low, high, n = (fmean(column) for column in zip(*parts, strict=True))
+    return Measured(value, low, high, round(n))
+
+
+def accuracy(table: Predictions) -> float:
+    """Share of right predictions."""
+    return float(np.mean(table.prediction == table.y))
+
+
+def _groupings(table: Predictions) -> dict[str, list[Counts]]:
+    """Counts of each attribute by the suffix of its metrics; repeats of one attribute stand together."""
+    kinds: dict[str, list[Counts]] = {}
+    for attribute in table.bias:
+        counts = count(table, attribute)
+        if counts.counted.any():
+            kinds.setdefault(table.repeats.get(attribute, attribute), []).append(counts)
+    return {f":{name}" if len(kinds) > 1 else "": repeated for name, repeated in kinds.items()}
+
+
+def measured(counts: Counts, metrics: dict[str, Metric]) -> dict[str, Measured]:
+    """Those of the metrics that these groups allow."""
+    values = {name: float(metric(counts)) for name, metric in metrics.items()}
+    known = {name: metric for name, metric in metrics.items() if np.isfinite(values[name])}
+    found = {}
+    for name, interval in intervals(counts, known).items():
+        sizes = counts.per_group[_groups(counts, name)]
+        if name in ACCURACIES:
+            as_sure = float(sizes.sum()) if name == "accuracy" else effective_size(sizes)
+            interval = never_certain(values[name], interval, as_sure)
+        found[name] = Measured(values[name], *interval, int(sizes.sum()))
+    return found
+
+
+def _groups(counts: Counts, metric: str) -> np.ndarray:
+    """(C, K) those that a metric looks at. Of several that are the worst, the largest is the surest."""
+    n = counts.per_group
+    if metric == "worst_group":
+        rate = np.where(counts.counted, counts.right / np.maximum(n, 1), np.inf)
+        worst: np.ndarray = np.arange(n.size).reshape(n.shape) == np.where(rate == rate.min(), n, 0).argmax()
+        return worst
+    groups = {"aligned": counts.counted & counts.aligned, "conflicting": counts.counted & ~counts.aligned}
+    looked_at: np.ndarray = groups.get(metric, counts.counted if metric == "unbiased" else n > 0)
+    return looked_at

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
-from fairflac.nets.adapted import adapt
+from fairflac.nets.adapted import adapt, timm_net
 from fairflac.nets.bagnet import BagNet18
 from fairflac.nets.mlp import MLP
 from fairflac.nets.resnet import ResNet18
 from fairflac.nets.simple_conv import SimpleConvNet
-from fairflac.nets.timm_net import timm_net
 from fairflac.types import Network
 
 NETS: dict[str, Callable[..., Network]] = {

@@ -6,7 +6,7 @@ from typing import Literal, final
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fairflac.nets.conv import FastConv2d
+from fairflac.nets.fast_conv import FastConv2d
 from fairflac.nets.weights import load_weights
 from fairflac.types import Network, Output
 

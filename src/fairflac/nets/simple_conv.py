@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from fairflac.nets.conv import FastConv2d
+from fairflac.nets.fast_conv import FastConv2d
 from fairflac.nets.weights import load_weights
 from fairflac.types import Network, Output
 

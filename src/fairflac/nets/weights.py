@@ -7,8 +7,8 @@ from typing import Any
 from safetensors.torch import load_file
 from torch import nn
 
-from fairflac.checkpoint import read_tensors
 from fairflac.errors import UserError
+from fairflac.system.checkpoint import read_tensors
 
 # torchvision's files of ImageNet weights, by network. The last part of a name is how the file's sha256 begins.
 PUBLISHED = {"ResNet18": "resnet18-f37072fd.pth", "VGG16": "vgg16-397923af.pth"}

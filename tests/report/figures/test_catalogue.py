@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from fairflac.report.figures import png, svg
-from fairflac.report.figures.catalogue import NAMES, OF_MODELS, drawings
-from fairflac.runs import Run
+from fairflac.reporting.figures import png, svg
+from fairflac.reporting.figures.registry import NAMES, OF_MODELS, drawings
+from fairflac.runs.directory import Run
 from report.hand_made import MakeRun, photos, table
 
 

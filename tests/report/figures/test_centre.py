@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from fairflac.predictions import Predictions
-from fairflac.report.figures import NothingToDraw, distances_from_centre
-from fairflac.report.figures.centre import HOLE
-from fairflac.runs import Run
+from fairflac.metrics.predictions import Predictions
+from fairflac.reporting.figures import NothingToDraw, distances_from_centre
+from fairflac.reporting.figures.centre import HOLE
+from fairflac.runs.directory import Run
 from report.hand_made import MakeRun, photos, table
 
 KEPT = np.arange(0, 320, 3)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairflac.report.figures import NothingToDraw, training_curves
-from fairflac.runs import Run
+from fairflac.reporting.figures import NothingToDraw, training_curves
+from fairflac.runs.directory import Run
 from report.hand_made import MakeRun, table
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from fairflac.predictions import Predictions
-from fairflac.report.figures import NothingToDraw, group_accuracies, png
+from fairflac.metrics.predictions import Predictions
+from fairflac.reporting.figures import NothingToDraw, group_accuracies, png
 from report.hand_made import CLASSES, MakeRun, table
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairflac.report.figures.names import attribute_name, class_names, short, value_names
+from fairflac.reporting.figures.style import attribute_name, class_names, short, value_names
 from report.hand_made import MakeRun, table
 
 

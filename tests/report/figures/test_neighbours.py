@@ -7,12 +7,11 @@ import pytest
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from fairflac.predictions import Predictions
-from fairflac.report.figures import NothingToDraw, nearest_neighbours
-from fairflac.report.figures.pair_kinds import ATTRIBUTE, BOTH, CLASS, NEITHER
-from fairflac.report.figures.shared_gallery import SharedGallery
-from fairflac.report.figures.style import QUERY
-from fairflac.runs import Run
+from fairflac.metrics.predictions import Predictions
+from fairflac.reporting.figures import NothingToDraw, nearest_neighbours
+from fairflac.reporting.figures.pair_kinds import ATTRIBUTE, BOTH, CLASS, NEITHER, SharedGallery
+from fairflac.reporting.figures.style import QUERY
+from fairflac.runs.directory import Run
 from report.hand_made import MakeRun, photos, table
 
 KEPT = np.arange(0, 320, 7)

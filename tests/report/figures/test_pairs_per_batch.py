@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fairflac.errors import UserError
-from fairflac.report.figures import NothingToDraw, pairs_per_batch
-from fairflac.report.figures.pairs_per_batch import distributions
-from fairflac.runs import Run
+from fairflac.reporting.figures import NothingToDraw, pairs_per_batch
+from fairflac.reporting.figures.pairs_per_batch import distributions
+from fairflac.runs.directory import Run
 from report.hand_made import MakeRun, table
 
 LOGGED = [{"epoch": 1, "loss": 1.0, "pairs": 1.0}]

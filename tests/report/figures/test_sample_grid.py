@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairflac.report.figures import sample_grid
+from fairflac.reporting.figures import sample_grid
 from report.hand_made import CLASSES, pictures
 
 NAMES = ["ant", "bee", "cow $2$", "class 3"]

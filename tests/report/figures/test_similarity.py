@@ -3,8 +3,8 @@
 import pytest
 from matplotlib.colors import to_rgba
 
-from fairflac.report.figures import SAME_ATTRIBUTE, SAME_CLASS, NothingToDraw, similarities, similarity_distributions
-from fairflac.report.similarity import pair_similarities
+from fairflac.reporting.figures import SAME_ATTRIBUTE, SAME_CLASS, NothingToDraw, similarities, similarity_distributions
+from fairflac.reporting.figures.similarity import pair_similarities
 from report.hand_made import MakeRun, table
 
 

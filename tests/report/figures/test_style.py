@@ -7,8 +7,8 @@ import pytest
 from matplotlib.image import imread
 from matplotlib.lines import Line2D
 
-from fairflac.report.figures import png, similarity_distributions, svg
-from fairflac.report.figures.style import GROUND, INK, legend, panels, readable_on
+from fairflac.reporting.figures import png, similarity_distributions, svg
+from fairflac.reporting.figures.style import GROUND, INK, legend, panels, readable_on
 from report.hand_made import table
 
 

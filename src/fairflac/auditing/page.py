@@ -1,0 +1,212 @@
+"""An audit as one page that needs nothing else: the answer, what it rests on, and the images that decide."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from fairflac import __version__
+from fairflac.auditing.cues import CUES, Followed
+from fairflac.auditing.pipeline import Audit
+from fairflac.auditing.verdict import NO_PROOF, verdict
+from fairflac.data.base import BiasedDataset
+from fairflac.data.pixels.resample import centre_offset
+from fairflac.metrics import Measured, group_table, measure
+from fairflac.metrics.evidence import strength
+from fairflac.reporting.names import Names
+from fairflac.reporting.page.pictures import Sprite, sprite
+from fairflac.reporting.page.render import environment
+from fairflac.reporting.sections.results import GroupTable, group_tables
+from fairflac.reporting.sections.verdict import DRAWN
+from fairflac.reporting.text.tables import UNKNOWN, aligned, percent, span, with_range
+from fairflac.system.files import write_text
+
+MISTAKES = 12
+SIDE = 96  # pixels of an image on the page, at most
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One image and what stands under it."""
+
+    place: int
+    name: str  # where it comes from
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Exhibits:
+    sprite: Sprite | None  # None: there is nothing to show
+    cue: Followed | None  # the most followed
+    trios: list[tuple[Tile, Tile, Tile]]  # an image, the one that gave its cue, and what came of it
+    mistakes: list[Tile]  # as the bias model has it, the surest first
+
+
+def write(audit: Audit, path: Path) -> None:
+    write_text(path, render(audit))
+
+
+def render(audit: Audit) -> str:
+    template = environment("fairflac.auditing").get_template("audit.html")
+    return template.render(
+        audit=audit,
+        said=verdict(audit),
+        exhibits=exhibits(audit),
+        guess_numbers=guess_numbers(audit),
+        meanings={name: cue.meaning for name, cue in CUES.items()},
+        groups=group_tables({MODEL: audit.table}, names_of(audit)),
+        model=MODEL,
+        drawn=DRAWN,
+        no_proof=NO_PROOF,
+        version=__version__,
+    )
+
+
+def exhibits(audit: Audit) -> Exhibits:
+    images: list[np.ndarray] = []
+    names, table, data = names_of(audit), audit.table, audit.subject.data
+    said = [names.of_class(int(label)) for label in table.prediction]
+
+    def tile(row: int, *lines: str, image: np.ndarray | None = None) -> Tile:
+        images.append(_small(_seen(data, row) if image is None else image))
+        return Tile(len(images) - 1, str(data.names[row]), lines)
+
+    cue = audit.followed[0] if audit.followed and strength("cue", audit.followed[0].difference) else None
+    trios = [
+        (
+            tile(row, f"“{said[row]}”"),
+            tile(giver, f"“{said[giver]}”"),
+            tile(row, f"“{said[giver]}”", image=changed),
+        )
+        for row, giver, changed in (cue.examples if cue else ())
+    ]
+    mistakes = [tile(row, names.of_class(int(table.y[row])), f"“{said[row]}”") for row in surest_with_the_guess(audit)]
+    return Exhibits(sprite(np.stack(images)) if images else None, cue, trios, mistakes)
+
+
+def surest_with_the_guess(audit: Audit) -> list[int]:
+    """Rows where model and bias model make the same mistake; those that the model is surest of first."""
+    table = audit.table
+    assert table.guess is not None
+    wrong = np.flatnonzero((table.prediction == table.guess) & (table.prediction != table.y))
+    rows: list[int] = wrong[np.argsort(-table.score[wrong], kind="stable")][:MISTAKES].tolist()
+    return rows
+
+
+def _seen(data: BiasedDataset, row: int) -> np.ndarray:
+    """The part of an image that the model sees."""
+    image, (height, width) = data.images[row], data.task.image_size
+    top, left = centre_offset((image.shape[0], image.shape[1]), (height, width))
+    seen: np.ndarray = image[top : top + height, left : left + width]
+    return seen
+
+
+def _small(image: np.ndarray) -> np.ndarray:
+    height, width = image.shape[:2]
+    scale = min(1.0, SIDE / max(height, width))
+    size = (max(1, round(scale * width)), max(1, round(scale * height)))
+    return np.asarray(Image.fromarray(np.ascontiguousarray(image)).resize(size, Image.Resampling.BOX))
+
+
+MODEL = "right"  # the heading of the model's share of right answers
+SUMMARY = ("unbiased", "aligned", "conflicting", "worst_group")
+FEW = 12  # groups that a terminal shows
+
+
+def as_text(audit: Audit) -> str:
+    """The answer first, then what it rests on."""
+    said = verdict(audit)
+    parts = [
+        f"{said.word}: {', '.join(said.on)}" if said.on else said.word,
+        *(f"  {reason}" for reason in said.reasons),
+        "",
+        f"{audit.source}: {' '.join(audit.subject.notes)} Right: {with_range(audit.accuracy)}.",
+        "",
+        "How often the model names the class that a cue was taken from",
+        aligned([["cue", "taken from there", "from its own", "difference", "95 %", "n"], *_cue_lines(audit)]),
+        "",
+        f"Beside a bias model, {audit.how}",
+        aligned([["", "", "95 %", "n"], *([name, *_cells(one)] for name, one in guess_numbers(audit).items())]),
+    ]
+    for attribute, table in zip(audit.table.bias, group_tables({MODEL: audit.table}, names_of(audit)), strict=True):
+        parts += ["", *_group_lines(audit, attribute, table)]
+    return "\n".join(parts)
+
+
+def as_json(audit: Audit) -> dict[str, Any]:
+    said = verdict(audit)
+    return {
+        "model": audit.source,
+        "notes": audit.subject.notes,
+        "verdict": said.word,
+        "leans_on": said.on,
+        "reasons": said.reasons,
+        "n": len(audit.table),
+        "accuracy": audit.accuracy._asdict(),
+        "cues": {
+            one.cue: {
+                "meaning": CUES[one.cue].meaning,
+                **{part: getattr(one, part)._asdict() for part in ("follows", "anyway", "difference")},
+            }
+            for one in audit.followed
+        },
+        "bias_model": {
+            "trained": audit.how,
+            "better_than_chance": not audit.guessed.by_chance,
+            **{name: one and one._asdict() for name, one in guess_numbers(audit).items()},
+        },
+        "gaps": {name: gap._asdict() for name, gap in audit.gaps.items()},
+        "metrics": {name: one._asdict() for name, one in measure(audit.table).items()},
+        "groups": {name: group_table(audit.table, name).to_dict("records") for name in audit.table.bias},
+        "classes": audit.subject.data.task.classes,
+        "attributes": {name: one.values for name, one in audit.subject.data.task.attributes.items()},
+    }
+
+
+def guess_numbers(audit: Audit) -> dict[str, Measured | None]:
+    """What is known beside the guesses of the bias model, by its name in tables."""
+    guessed, lean = audit.guessed, audit.guessed.lean
+    return {
+        "guesses that are right, classes counting alike": guessed.right,
+        "model right, where the guess is right": guessed.agree,
+        "model right, where the guess is wrong": guessed.disagree,
+        "gap, the difference of the two": guessed.gap,
+        "model names the wrong guess": lean and lean.follows,
+        "model names it for others of the class": lean and lean.elsewhere,
+        "lean, the difference of the two": lean and lean.difference,
+    }
+
+
+def names_of(audit: Audit) -> Names:
+    task = audit.subject.data.task
+    return Names(list(task.classes), {name: list(one.values) for name, one in task.attributes.items()})
+
+
+def _group_lines(audit: Audit, attribute: str, table: GroupTable) -> list[str]:
+    """The summary; every group as well, where they are few."""
+    only = {attribute: audit.table.bias[attribute]}
+    numbers = measure(replace(audit.table, bias=only, repeats={}))
+    shown = {name.replace("_", " "): numbers.get(name) for name in SUMMARY} | {"gap": audit.gaps.get(attribute)}
+    lines = [[name, "", *_cells(one)] for name, one in shown.items()]
+    if len(table.groups) <= FEW:
+        lines += [[f"{g.label}, {g.value}", _yes(g.aligned), *_cells(g.accuracy[MODEL])] for g in table.groups]
+    more = [] if len(table.groups) <= FEW else [f"All {len(table.groups)} groups: --json, or -o for a page."]
+    return [aligned([[f"class and {table.attribute}", "go together", MODEL, "95 %", "n"], *lines]), *more]
+
+
+def _cue_lines(audit: Audit) -> Sequence[Sequence[str]]:
+    return [
+        [one.cue, percent(one.follows.value), percent(one.anyway.value), *_cells(one.difference)]
+        for one in audit.followed
+    ]
+
+
+def _cells(one: Measured | None) -> list[str]:
+    return [UNKNOWN] * 3 if one is None else [percent(one.value), span(one), f"{one.n:,}"]
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"

@@ -1,0 +1,177 @@
+"""Every method, dataset and network by name, with the names of its options, without importing torch.
+
+A mistyped word should be answered at once, and importing what it might have meant takes seconds. As long as nothing is
+imported, the names are therefore read from the source: options are the keyword-only arguments of a constructor.
+"""
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+from fairflac.config.options import options_of
+from fairflac.errors import UserError, hint, unknown
+
+Kind = Literal["dataset", "method", "net"]
+# Where each kind is registered: the package, and the variable that holds what has a name.
+REGISTRIES: dict[Kind, tuple[str, str]] = {
+    "dataset": ("data", "DATASETS"),
+    "method": ("methods", "METHODS"),
+    "net": ("nets", "NETS"),
+}
+LISTED = {"DATASETS": "_ALL"}  # the variable that lists its members in the source, where it is another one
+FLAGS = ("needs_bias_model", "needs_biased_net")  # what a method declares, and settings depend on
+
+
+@dataclass(frozen=True)
+class Named:
+    """What can be said of a thing by its name."""
+
+    options: tuple[str, ...]
+    flags: dict[str, bool] = field(default_factory=dict)
+
+
+def named(kind: Kind) -> dict[str, Named]:
+    """All of a kind: from the registry if it is loaded (something may have been added), else from the source."""
+    package, registry = REGISTRIES[kind]
+    loaded = getattr(sys.modules.get(f"fairflac.{package}"), registry, None)
+    if loaded is None:
+        return _read(kind)
+    return {
+        name: Named(tuple(options_of(thing).model_fields), {flag: getattr(thing, flag, False) for flag in FLAGS})
+        for name, thing in loaded.items()
+    }
+
+
+def known(kind: Kind, name: str, whose: str = "") -> Named:
+    """The thing of that name; an unknown one is an error that suggests the nearest."""
+    everything = named(kind)
+    if name not in everything:
+        unknown(kind + whose, name, everything)
+    return everything[name]
+
+
+def check_options(kind: Kind, name: str, given: Iterable[str]) -> None:
+    """Names of settings that belong to one thing."""
+    options = known(kind, name).options
+    for key in given:
+        if key not in options:
+            unknown(f"setting for {name}", key, options)
+
+
+def check_images(name: str) -> None:
+    """A dataset, or a folder or file of the user's own."""
+    if name not in named("dataset") and not Path(name).expanduser().exists():
+        no_such_data(name, named("dataset"))
+
+
+def no_such_data(name: str, known: Iterable[str]) -> NoReturn:
+    """Neither a dataset nor anything on disk."""
+    if Path(name).name != name or Path(name).suffix:
+        raise UserError(f"there is no folder or file '{name}': check the path")
+    raise UserError(f"there is no folder or file '{name}', and no dataset of that name: {hint(name, known)}")
+
+
+@cache
+def sources() -> tuple[str, ...]:
+    """Raw files that datasets are built from."""
+    return tuple(key or "" for key, _ in _members(_value("fairflac.data", "SOURCES")))
+
+
+@cache
+def training_options() -> tuple[str, ...]:
+    """The names of how a method is optimised."""
+    (fields,) = _lineage("fairflac.config.run_config", "TrainConfig")
+    return tuple(_id(one.target) for one in fields.body if isinstance(one, ast.AnnAssign))
+
+
+@cache
+def _read(kind: Kind) -> dict[str, Named]:
+    package, registry = REGISTRIES[kind]
+    home = f"fairflac.{package}"
+    value = _value(home, LISTED.get(registry, registry))
+    found = {}
+    for key, symbol in _members(value):
+        lineage = list(_lineage(home, symbol))
+        if lineage:
+            flags = {flag: _constant(lineage, flag, False) for flag in FLAGS}
+            found[key or _constant(lineage, "name", "")] = Named(_options(lineage), flags)
+    return found
+
+
+def _value(module: str, variable: str) -> ast.expr | None:
+    """What a module assigns to a variable."""
+    for one in _tree(module).body:
+        if isinstance(one, ast.AnnAssign) and _id(one.target) == variable:
+            return one.value
+        if isinstance(one, ast.Assign) and _id(one.targets[0]) == variable:
+            return one.value
+    return None
+
+
+def _members(value: ast.expr | None) -> Iterator[tuple[str | None, str]]:
+    """Key (where it is written there) and symbol of each member."""
+    if isinstance(value, ast.Dict):
+        for key, member in zip(value.keys, value.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(member, ast.Name):
+                yield str(key.value), member.id
+        return
+    for node in ast.walk(value) if value is not None else ():
+        if isinstance(node, ast.Name):
+            yield None, node.id
+
+
+def _lineage(module: str, symbol: str) -> Iterator[ast.ClassDef | ast.FunctionDef]:
+    """A class or function that `module` has or imports from here, then the parents of the class."""
+    for one in _tree(module).body:
+        if isinstance(one, ast.ClassDef | ast.FunctionDef) and one.name == symbol:
+            yield one
+            for base in getattr(one, "bases", ()):
+                yield from _lineage(module, _id(base))
+        elif symbol in _imported(one):
+            yield from _lineage(_imported(one)[symbol], symbol)
+
+
+def _imported(line: ast.stmt) -> dict[str, str]:
+    """What a line imports from this package: names by module."""
+    if not isinstance(line, ast.ImportFrom) or not (line.module or "").startswith("fairflac."):
+        return {}
+    return {alias.name: str(line.module) for alias in line.names}
+
+
+def _options(lineage: list[ast.ClassDef | ast.FunctionDef]) -> tuple[str, ...]:
+    """Of the nearest constructor."""
+    for one in lineage:
+        functions = [one] if isinstance(one, ast.FunctionDef) else one.body
+        for function in functions:
+            if isinstance(function, ast.FunctionDef) and function.name in ("__init__", one.name):
+                return tuple(argument.arg for argument in function.args.kwonlyargs)
+    return ()
+
+
+def _constant(lineage: list[ast.ClassDef | ast.FunctionDef], name: str, default: Any) -> Any:
+    """What the nearest class assigns to `name`."""
+    for one in lineage:
+        for line in one.body:
+            if isinstance(line, ast.AnnAssign) and _id(line.target) == name:
+                return line.value.value if isinstance(line.value, ast.Constant) else default
+    return default
+
+
+def _id(node: ast.AST) -> str:
+    return str(getattr(node, "id", ""))
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    place = files("fairflac").joinpath(*module.split(".")[1:])
+    source = (
+        place.joinpath("__init__.py")
+        if place.is_dir()
+        else files("fairflac").joinpath(*module.split(".")[1:-1], f"{module.rpartition('.')[2]}.py")
+    )
+    return ast.parse(source.read_text())

@@ -1,0 +1,172 @@
+"""RunConfig: everything that decides the result of a run, from a recipe and the user's changes."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field
+
+from fairflac.config.options import checked, options_of
+from fairflac.config.settings import MAX_SEED, Arranged, arrange
+from fairflac.data import DATASETS
+from fairflac.data.pixels.augment import Augmentation
+from fairflac.errors import UserError, unknown
+from fairflac.methods import METHODS
+from fairflac.metrics.selection import RULES
+from fairflac.nets import NETS
+from fairflac.runs.directory import Run
+
+# Raised when old run directories can no longer be continued or compared.
+FORMAT = 1
+
+Schedule = Literal["multistep", "cosine", "constant"]
+Precision = Literal["auto", "32-true", "bf16-mixed", "16-mixed"]
+
+
+class TrainConfig(BaseModel):
+    """How a method is optimised; the defaults are the paper's."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epochs: Annotated[int, Field(ge=0)] = 80  # 0: the net's `weights` as they are
+    batch_size: Annotated[int, Field(ge=2)] = 128  # of all processes together; pairs need two samples
+    lr: Annotated[float, Field(gt=0)] = 1e-3
+    weight_decay: Annotated[float, Field(ge=0)] = 1e-4
+    schedule: Schedule = "multistep"
+    clip_norm: Annotated[float, Field(gt=0)] | None = None
+    precision: Precision = "auto"
+    augment: Augmentation = "none"
+    selection: str = "last"
+    bias_features: Literal["cached", "live"] = "cached"
+
+
+class NetConfig(BaseModel):
+    """A second network."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    net: str
+    net_options: dict[str, Any] = {}
+
+
+class RunConfig(BaseModel):
+    """One run. Two configs with the same `run_id` differ in their seed at most."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dataset: str
+    method: str
+    net: str
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None  # None: a stage 1 that follows its run's
+    target: str = "class"  # or the attribute that a bias model predicts
+    data_options: dict[str, Any] = {}
+    net_options: dict[str, Any] = {}
+    method_options: dict[str, Any] = {}
+    train: TrainConfig = TrainConfig()
+    bias_model: "RunConfig | None" = None
+    biased_net: NetConfig | None = None
+
+    @property
+    def run_id(self) -> str:
+        """A stable short hash of everything but the seed."""
+        content = {"format": FORMAT, **self.model_dump(mode="json", exclude={"seed"})}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
+
+    @property
+    def folder(self) -> str:
+        """Where the run lies below the folder of all runs."""
+        return f"{self.dataset}/{self.method}/{self.run_id}-s{self.seed}"
+
+    def stage_one(self) -> "RunConfig | None":
+        """The run that provides the bias model."""
+        if self.bias_model is None or self.bias_model.seed is not None:
+            return self.bias_model
+        return self.bias_model.model_copy(update={"seed": self.seed})
+
+    def to_toml(self) -> str:
+        text = tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
+        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise UserError("a path in the settings is no text in UTF-8, and could not be read back: rename the folder")
+        return text
+
+
+def resolve(dataset: str, method: str, seed: int | None = 0, changes: dict[str, Any] | None = None) -> RunConfig:
+    """The recipe of `method` on `dataset` with the user's changes: names, values and combinations all checked."""
+    return _valid(arrange(dataset, method, dict(changes or {})), seed)
+
+
+def _valid(found: Arranged, seed: int | None) -> RunConfig:
+    """With every value checked by what it is for."""
+    models: dict[str, type[BaseModel]] = {
+        "data_options": options_of(DATASETS[found.dataset]),
+        "net_options": options_of(NETS[found.net]),
+        "method_options": options_of(METHODS[found.method]),
+        "train": TrainConfig,
+    }
+    sections: dict[str, Any] = {
+        section: checked(model, found.sections[section], found.where).model_dump(mode="json", exclude_none=True)
+        for section, model in models.items()
+    }
+    biased_net = None
+    if found.biased_net is not None:
+        name, values = found.biased_net
+        options = checked(options_of(NETS[name]), values, f"biased_net of {found.where}")
+        biased_net = NetConfig(net=name, net_options=options.model_dump(mode="json", exclude_none=True))
+    stage_one = found.stage_one
+    if isinstance(stage_one, Path):
+        bias_model: RunConfig | None = finished(stage_one)
+    else:
+        bias_model = None if stage_one is None else _valid(stage_one, stage_one.seed)
+    config = RunConfig(
+        dataset=found.dataset,
+        method=found.method,
+        net=found.net,
+        seed=seed,
+        target=found.target,
+        bias_model=bias_model,
+        biased_net=biased_net,
+        **sections,
+    )
+    _check_combination(config)
+    return config
+
+
+def finished(path: Path) -> RunConfig:
+    """A run that the user names as bias model; it was made as it was made."""
+    run = Run.open(path)
+    if not run.done:
+        raise UserError(f"'{path}' is not finished: train it to its end before it serves as bias model")
+    try:
+        return RunConfig.model_validate(run.config)
+    except ValueError as error:
+        raise UserError(f"'{path}' is not a run of this version") from error
+
+
+def _check_combination(config: RunConfig) -> None:
+    if config.seed is not None and config.seed > MAX_SEED:
+        raise UserError(f"seed {config.seed} is not valid: the largest is {MAX_SEED}")
+    if config.train.selection not in RULES:
+        unknown("selection rule", config.train.selection, RULES)
+    if config.train.epochs == 0 and not config.net_options.get("weights"):
+        raise UserError("epochs = 0 trains nothing: give the weights of the network as well, or set epochs")
+    if config.train.epochs == 0 and config.train.selection != "last":
+        raise UserError(f"selection = '{config.train.selection}' needs epochs to choose from: set epochs")
+    if config.bias_model is not None:
+        _check_stage_one(config, config.bias_model)
+    attributes = DATASETS[config.dataset].attributes
+    if config.target != "class" and attributes is not None and config.target not in attributes:
+        unknown(f"target of {config.dataset}", config.target, {"class", *attributes})
+
+
+def _check_stage_one(config: RunConfig, stage_one: RunConfig) -> None:
+    method = METHODS[config.method]
+    if method.asks_for_classes and (stage_one.dataset, stage_one.target) != (config.dataset, config.target):
+        raise UserError(
+            f"'{config.method}' asks its bias model for the classes of {config.dataset}: it cannot be another"
+        )
+    if method.bias_model_method not in (None, stage_one.method):
+        raise UserError(
+            f"the bias model of '{config.method}' is a run of {method.bias_model_method}, not of another kind"
+        )

@@ -1,0 +1,146 @@
+"""Which setting belongs where: the recipe and the user's changes, sorted by name. Values are checked in `config`.
+
+Nothing here imports torch, so that a mistyped name is answered at once.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fairflac.config.names import known, named, training_options
+from fairflac.config.recipes import bias_model_kind, recipe_for
+from fairflac.errors import UserError, unknown
+
+MAX_SEED = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """The settings of a run, each under the part that it belongs to."""
+
+    dataset: str
+    method: str
+    net: str
+    target: str
+    sections: dict[str, dict[str, Any]]  # data_options, net_options, method_options, train
+    biased_net: tuple[str, dict[str, Any]] | None  # the second network and its options
+    stage_one: "Arranged | Path | None"  # of the bias model; a path: it is that run
+    seed: int | None = None  # of a bias model that has its own
+
+    @property
+    def where(self) -> str:
+        """For messages."""
+        return f"{self.dataset} {self.method}"
+
+
+def arrange(dataset: str, method: str, changes: dict[str, Any]) -> Arranged:
+    """The recipe of `method` on `dataset` with the user's changes; every name is checked."""
+    known("dataset", dataset)
+    has = known("method", method)
+    where = f"{dataset} {method}"
+    changes, own_biased_net = split_table(changes, "biased_net")
+    own, own_stage_one = split_stage_one(changes)
+    recipe, recipe_biased_net = split_table(recipe_for(dataset, method, own), "biased_net")
+    recipe, recipe_stage_one = split_stage_one(recipe)
+    settings = _overlay(recipe, own)
+    biased_net = None
+    if has.flags["needs_biased_net"]:
+        biased_net = _biased_net(settings, _overlay(recipe_biased_net, own_biased_net), where)
+    elif own_biased_net:
+        raise UserError(f"'{method}' has no biased network: remove the setting biased_net.{next(iter(own_biased_net))}")
+    if settings.get("net") is None:
+        raise UserError(f"the recipes of '{dataset}' name no network: give one with --set net=NAME")
+    net, target = str(settings.pop("net")), str(settings.pop("target", "class"))
+    known("net", net)
+    sections = _sections(settings, dataset, method, net)
+    stage_one = None
+    if has.flags["needs_bias_model"]:
+        shared = without(settings, has.options) | {"net": net, "target": target}
+        shared.pop("bias_features", None)  # says how a bias model is used, and stage 1 has none
+        stage_one = _stage_one(dataset, shared, own_stage_one, recipe_stage_one)
+    elif own_stage_one:
+        raise UserError(f"'{method}' has no bias model: remove the setting bias_model.{next(iter(own_stage_one))}")
+    return Arranged(dataset, method, net, target, sections, biased_net, stage_one)
+
+
+def without(settings: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if key not in names}
+
+
+def split_table(settings: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Separate `name.key` (or `name`, a table) from the other settings."""
+    others = {key: value for key, value in settings.items() if key.partition(".")[0] != name}
+    table = settings.get(name, {})
+    if not isinstance(table, dict):
+        raise UserError(f"{name} = {table!r} is not valid: give {name}.KEY=VALUE")
+    dotted = {key.partition(".")[2]: value for key, value in settings.items() if key.startswith(f"{name}.")}
+    return others, {**table, **dotted}
+
+
+def split_stage_one(settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Separate `bias_model.key` (or `bias_model`, a table or a run directory) from the settings of the run itself."""
+    table = settings.get("bias_model", {})
+    if not isinstance(table, dict | str):
+        raise UserError(f"bias_model = {table!r} is not valid: give a run directory or bias_model.KEY=VALUE")
+    run = {"bias_model": {"run": table}} if isinstance(table, str) else {}
+    return split_table(settings | run, "bias_model")
+
+
+def _overlay(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
+    """`base` changed by `top`; options of a network that `top` replaces go with it."""
+    replaced = named("net").get(str(base.get("net")))
+    if replaced is not None and top.get("net", base["net"]) != base["net"]:
+        base = without(base, replaced.options)
+    return base | top
+
+
+def _sections(settings: dict[str, Any], dataset: str, method: str, net: str) -> dict[str, dict[str, Any]]:
+    """Send each setting to the part that has it."""
+    homes = {
+        "data_options": known("dataset", dataset).options,
+        "net_options": known("net", net).options,
+        "method_options": known("method", method).options,
+        "train": training_options(),
+    }
+    for key in settings:
+        if not any(key in names for names in homes.values()):
+            everything = {name for names in homes.values() for name in names} | {"net", "target"}
+            unknown(f"setting for {dataset} {method}", key, everything)
+    return {home: {key: settings[key] for key in settings if key in names} for home, names in homes.items()}
+
+
+def _biased_net(settings: dict[str, Any], own: dict[str, Any], where: str) -> tuple[str, dict[str, Any]]:
+    """The network that is trained beside that of the run: the same, but for what the recipe or the user says."""
+    name = str(own.get("net", settings.get("net")))
+    options = known("net", name).options
+    shared = {key: settings[key] for key in options if key in settings and name == settings.get("net")}
+    values = {**shared, **{key: value for key, value in own.items() if key != "net"}}
+    for key in values:
+        if key not in options:
+            unknown(f"setting of the biased network for {where}", key, options)
+    return name, values
+
+
+def _stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any], recipe: dict[str, Any]) -> "Arranged | Path":
+    """A run that the user names; or a vanilla run with the settings of its run, but for what is said of it."""
+    run, kind = own.pop("run", None), own.pop("kind", None)
+    if run is not None:
+        others = [*own, *(["kind"] if kind else [])]
+        if others:
+            raise UserError(f"bias_model.{others[0]} cannot be set: the bias model is the finished run '{run}'")
+        return Path(str(run))
+    own = _overlay(recipe if kind is None else bias_model_kind(dataset, str(kind)), own)
+    other, method = str(own.pop("dataset", dataset)), str(own.pop("method", "vanilla"))
+    known("dataset", other, " of the bias model")
+    methods = named("method")
+    if method not in methods or methods[method].flags["needs_bias_model"]:
+        alone = (name for name, one in methods.items() if not one.flags["needs_bias_model"])
+        unknown("method of the bias model", method, alone)
+    if other != dataset:  # the data options of one dataset mean nothing to another
+        shared = without(shared, known("dataset", dataset).options)
+    seed = own.pop("seed", "run")
+    if seed != "run" and (type(seed) is not int or not 0 <= seed <= MAX_SEED):
+        raise UserError(f"bias_model.seed = {seed!r} is not valid: give a whole number from 0 to {MAX_SEED}, or 'run'")
+    found = arrange(other, method, _overlay(shared, own))
+    return replace(found, seed=None if seed == "run" else seed)

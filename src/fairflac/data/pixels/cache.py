@@ -1,0 +1,194 @@
+"""Images decoded once, in parallel, into a memory-mapped file that all later runs share."""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock
+
+from fairflac.data.pixels.decode import Fit, Unreadable, decode
+from fairflac.errors import UserError
+from fairflac.system.files import replacing, write_text
+from fairflac.system.progress import meter, tell_once
+
+FORMAT = 2  # raised when the same files would be decoded or stored otherwise
+NAMED = 3  # images that a message names
+
+
+@dataclass(frozen=True)
+class Images:
+    """Those of the files that could be read, in the order of the list; a file that is listed twice is there twice."""
+
+    pixels: np.ndarray  # (N, H, W, 3) uint8, memory-mapped unless files are repeated
+    kept: np.ndarray  # (N,) int64, positions in the list of files
+    digests: np.ndarray  # (N,) uint64 of the files' bytes: equal for copies
+    broken: dict[str, str]  # name → why it cannot be read
+
+
+def read_images(
+    folder: Path,
+    names: Sequence[str],  # relative to `folder`
+    size: tuple[int, int],  # height and width
+    cache: Path,  # a folder for caches
+    *,
+    fit: Fit = "cover",
+    strict: bool = False,
+    label: str = "images",
+    silent: bool = False,
+    warn: Callable[[str], None] = tell_once,
+) -> Images:
+    """All images in one size. A file that changed, came or went makes a new cache; two processes make it once.
+
+    Images that cannot be read are named, counted and left out, or with `strict` an error.
+    """
+    files = list(dict.fromkeys(names))
+    stored = _stored(folder, files, size, fit, cache, label, silent)
+    if stored.broken:
+        line = _broken_line(stored.broken, len(files), folder)
+        if strict:
+            raise UserError(f"{line}: mend or remove them, or do without --strict")
+        if not silent:
+            warn(f"{line}; left out")
+    # By name, never by position: the list and the cache may differ in what is missing, broken or repeated.
+    readable = [file for file in files if file not in stored.broken]
+    place = {file: number for number, file in enumerate(readable)}
+    kept = np.array([i for i, name in enumerate(names) if name in place], dtype=np.int64)
+    rows = np.array([place[names[i]] for i in kept], dtype=np.int64)
+    pixels = stored.pixels if len(rows) == len(readable) else stored.pixels[rows]
+    return Images(pixels, kept, stored.digests[rows], stored.broken)
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A cache of distinct files: pixels and digests of those that can be read, in order, and the others."""
+
+    pixels: np.ndarray
+    digests: np.ndarray
+    broken: dict[str, str]
+
+
+def _stored(
+    folder: Path, files: list[str], size: tuple[int, int], fit: Fit, cache: Path, label: str, silent: bool
+) -> _Stored:
+    """From disk, or made now if there is none that fits."""
+    key = _key(folder, files, size, fit)
+    pixels, index = cache / f"{key[:20]}.npy", cache / f"{key[:20]}.json"
+    cache.mkdir(parents=True, exist_ok=True)
+    with FileLock(cache / f"{key[:20]}.lock"):
+        found = _load(pixels, index, key, files, size)
+        if found is None:
+            index.unlink(missing_ok=True)
+            _build(folder, files, size, fit, pixels, index, key, label, silent)
+            found = _load(pixels, index, key, files, size)
+    if found is None:
+        raise UserError(f"'{pixels}' cannot be read back after it was written: is the disk sound?")
+    return found
+
+
+def _load(pixels: Path, index: Path, key: str, files: list[str], size: tuple[int, int]) -> _Stored | None:
+    """None: there is no cache, or it is damaged, or of other files."""
+    try:
+        record = json.loads(index.read_text())
+        broken: dict[str, str] = record["broken"]
+        digests = np.array([int(digest, 16) for digest in record["digests"]], dtype=np.uint64)
+        # Copy-on-write: the file stays as it is, and torch takes no array that cannot be written to.
+        images = np.load(pixels, mmap_mode="c") if len(digests) else np.zeros((0, *size, 3), np.uint8)
+    except (OSError, ValueError, KeyError, TypeError, EOFError):
+        return None
+    same = record["key"] == key and len(digests) + len(broken) == len(files) and broken.keys() <= set(files)
+    fits = images.shape == (len(digests), *size, 3) and images.dtype == np.uint8
+    return _Stored(images, digests, broken) if same and fits else None
+
+
+def prove_images(folder: Path, names: Sequence[str], *, label: str) -> None:
+    """Decode every image and keep none; an error names those that cannot be read."""
+    with meter(f"checking {label}", len(names)) as bar:
+        broken = {}
+        for name, found in _decoded(folder, names, (8, 8), "squash"):
+            if isinstance(found, Unreadable):
+                broken[name] = str(found)
+            bar.advance()
+    if broken:
+        raise UserError(f"{_broken_line(broken, len(names), folder)}: put them in place again with 'fairflac data get'")
+
+
+def _key(folder: Path, files: Sequence[str], size: tuple[int, int], fit: Fit) -> str:
+    """Of place, names, sizes and times of the files, so that looking does not mean reading them all.
+
+    Every name counts, also that of a file which is not there.
+    """
+    digest = hashlib.sha256(json.dumps([FORMAT, str(folder.resolve()), size, fit]).encode())
+    for name in files:
+        try:
+            found = (folder / name).stat()
+            state = f"{found.st_size}\0{found.st_mtime_ns}"
+        except (OSError, ValueError):
+            state = "missing"
+        digest.update(f"{name}\0{state}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()
+
+
+def _build(
+    folder: Path, files: Sequence[str], size: tuple[int, int], fit: Fit, pixels: Path, index: Path, key: str,
+    label: str, silent: bool,
+) -> None:  # fmt: skip
+    digests: list[str] = []
+    broken: dict[str, str] = {}
+    with meter(f"reading {label}", len(files), silent=silent) as bar, replacing(pixels) as stream:
+        header = {"descr": "|u1", "fortran_order": False, "shape": (len(files), *size, 3)}
+        np.lib.format.write_array_header_1_0(stream, header)
+        for name, found in _decoded(folder, files, size, fit):
+            if isinstance(found, Unreadable):
+                broken[name] = str(found)
+            else:
+                digest, image = found
+                digests.append(digest)
+                stream.write(image.tobytes())
+            bar.advance()
+        if broken:  # fewer images than announced; the header keeps its length
+            end = stream.tell()
+            stream.seek(0)
+            np.lib.format.write_array_header_1_0(stream, {**header, "shape": (len(digests), *size, 3)})
+            stream.seek(end)
+    write_text(index, json.dumps({"key": key, "digests": digests, "broken": broken}))
+
+
+def _decoded(
+    folder: Path, names: Sequence[str], size: tuple[int, int], fit: Fit
+) -> Iterator[tuple[str, tuple[str, np.ndarray] | Unreadable]]:
+    """In order. Threads are enough: Pillow lets go of the interpreter while it decodes."""
+
+    def one(name: str) -> tuple[str, tuple[str, np.ndarray] | Unreadable]:
+        try:
+            content = file_bytes(folder / name)
+            return name, (hashlib.sha256(content).hexdigest()[:16], decode(content, size, fit))
+        except Unreadable as error:
+            return name, error
+
+    workers = os.cpu_count() or 1
+    with ThreadPoolExecutor(workers) as pool:
+        for start in range(0, len(names), 64 * workers):  # in parts, or all images would wait in memory
+            yield from pool.map(one, names[start : start + 64 * workers])
+
+
+def file_bytes(path: Path) -> bytes:
+    """What a file holds. Pipes and devices are none: reading them may never end."""
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            raise Unreadable("a folder, not a file" if stat.S_ISDIR(mode) else "not a file")
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise Unreadable(getattr(error, "strerror", None) or str(error)) from error
+
+
+def _broken_line(broken: dict[str, str], total: int, folder: Path) -> str:
+    some = ", ".join(f"'{name}' ({why})" for name, why in list(broken.items())[:NAMED])
+    more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
+    return f"{len(broken)} of {total} files in '{folder}' cannot be read as images: {some}{more}"

@@ -1,0 +1,120 @@
+"""The bias model as training sees it: its output by sample index, or computed on the augmented image."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+
+from fairflac.config.run_config import RunConfig
+from fairflac.data.base import BiasedDataset
+from fairflac.discovery.quality import Quality, measure
+from fairflac.methods.base import Frozen, Method
+from fairflac.methods.flac import matched_output
+from fairflac.metrics.evidence import count_guesses
+from fairflac.runs.directory import Run
+from fairflac.system.arrays import read_array
+from fairflac.system.files import replacing, write_text
+from fairflac.training.build import load_config, load_method
+from fairflac.training.evaluate import infer
+from fairflac.types import Output
+
+
+@dataclass(frozen=True)
+class BiasSource:
+    """`source(index, x)` → what the bias model says, without gradients."""
+
+    network: Frozen | None  # None: nothing but its table is known
+    table: Output | None  # of the training set in index order; None: computed on the image the model sees
+    quality: dict[str, float]  # see `bias_quality.measure`
+    guess_counts: np.ndarray | None = None  # see `Predictions`; None: its last layer was never trained
+
+    def __call__(self, index: Tensor, x: Tensor) -> Output:
+        if self.table is not None:
+            return Output(self.table.logits[index], self.table.features[index])
+        assert self.network is not None
+        output: Output = self.network(x)
+        return output
+
+
+def bias_source(config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run, bias_run: Run) -> BiasSource:
+    """What the finished stage-1 run gives to `run`."""
+    model = load_method(bias_run).to(fabric.device)
+    cached = config.train.bias_features == "cached"
+    if fabric.is_global_zero:
+        _store(config, run, bias_run, model, data, fabric, cached)
+    fabric.barrier()
+    table = None
+    if cached:
+        table = _read_output(run, len(data))
+        assert table is not None
+        table = Output(*(part.to(fabric.device) for part in table))
+    stored = _stored(run)
+    counts = None if stored["guess_counts"] is None else np.array(stored["guess_counts"])
+    return BiasSource(Frozen(model.net), table, stored["quality"], counts)
+
+
+def _store(
+    config: RunConfig, run: Run, bias_run: Run, model: Method, data: BiasedDataset, fabric: Fabric, cached: bool
+) -> None:
+    """Quality, and the output for the training set in index order, unless it is there for these weights and data."""
+    checksum = _checksum(model, data)
+    stored = _stored(run)
+    measured = stored.get("checksum") == checksum and "guess_counts" in stored and run.pairs_per_batch.exists()
+    if measured and (not cached or _read_output(run, len(data)) is not None):
+        return
+    output = Output(*infer(model, data, fabric, torch.arange(len(data))))
+    bias_config = load_config(bias_run)
+    trained = bias_config.train.epochs > 0
+    quality = judged(output, data, bias_config, config, trained=trained)
+    logits, features = (part.cpu().numpy() for part in output)
+    counts = count_guesses(data.y, logits.argmax(1)).tolist() if trained else None
+    tables = {run.bias_logits: logits, run.bias_features: features} if cached else {}
+    for path, values in {**tables, run.pairs_per_batch: quality.pairs_per_batch}.items():
+        with replacing(path) as stream:
+            np.save(stream, values)
+    record = {"checksum": checksum, "quality": quality.numbers, "guess_counts": counts}
+    write_text(_record(run), json.dumps(record))
+
+
+def judged(output: Output, data: BiasedDataset, bias_config: RunConfig, config: RunConfig, *, trained: bool) -> Quality:
+    """How good a bias model is for a run, by its output for the training set; `trained`: its logits mean something."""
+    matched = matched_output(*output, config.method_options.get("bias_output", "features")).cpu().numpy()
+    logits, features = (part.cpu().numpy() for part in output)
+    return measure(logits.argmax(1) if trained else None, features, matched, data, bias_config, config)
+
+
+def _checksum(model: Method, data: BiasedDataset) -> str:
+    digest = hashlib.sha256()
+    for name, value in model.net.state_dict().items():
+        digest.update(name.encode())
+        digest.update(value.detach().cpu().numpy().tobytes())
+    digest.update(np.ascontiguousarray(data.images).data)
+    return digest.hexdigest()
+
+
+def _record(run: Run) -> Path:
+    return run.bias_features.with_suffix(".json")
+
+
+def _stored(run: Run) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(_record(run).read_text())
+    except (OSError, ValueError):
+        return {}
+    return content
+
+
+def _read_output(run: Run, rows: int) -> Output | None:
+    """None when it is not there, damaged or of other rows, which costs nothing but computing it again."""
+    try:
+        logits, features = (read_array(path) for path in (run.bias_logits, run.bias_features))
+    except ValueError:
+        return None
+    whole = len(logits) == len(features) == rows
+    return Output(torch.from_numpy(logits), torch.from_numpy(features)) if whole else None

@@ -1,0 +1,301 @@
+"""The model card: what a model is, what it was made from, and for whom it is right. From its run directory alone."""
+
+import inspect
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fairflac.data import DATASETS
+from fairflac.exporting.program import decoding, normalising, using
+from fairflac.inference.metadata import Facts
+from fairflac.methods import METHODS
+from fairflac.methods.pages import describe
+from fairflac.metrics import Measured, measure
+from fairflac.metrics.classes import majority
+from fairflac.metrics.groups import SMALL
+from fairflac.metrics.predictions import Predictions
+from fairflac.metrics.scores import ACCURACIES
+from fairflac.reporting.names import Names
+from fairflac.reporting.sections.alarms import alarms, sentences
+from fairflac.reporting.sections.bias_model import checks
+from fairflac.reporting.sections.provenance import caveats, duration, machines, makings
+from fairflac.reporting.sections.results import (
+    MEANINGS,
+    Group,
+    GroupTable,
+    class_lines,
+    group_tables,
+    majority_sentence,
+    matrix,
+    mistakes,
+)
+from fairflac.reporting.sections.verdict import DRAWN, pseudo_group_sentences
+from fairflac.reporting.text.measurements import MISSING
+from fairflac.reporting.text.tables import NUMBERS, with_range
+from fairflac.reporting.trained_on import data_in_words, labels, name_of
+from fairflac.runs.directory import Run
+from fairflac.system import checkpoint
+from fairflac.types import TaskSpec
+
+
+def model_card(run: Run, *, licence: str = "other", file: str | None = None) -> str:
+    """In Markdown, with the header that model hubs read; `file` is the exported one that it lies beside."""
+    config, table, names = run.config, run.predictions, Names.of(run.result)
+    numbers, facts = measure(table), _facts(run)
+    method = config["method"]
+    sections = {
+        "Data": _data(run, table, names),
+        "Method": _method(run),
+        "Bias model": bias_model_section(run, names),
+        "How right it is, and for whom": numbers_section(
+            numbers, table, names, method, run.result.get("training_images", [])
+        ),
+        "Limits": _limits(run),
+        "How to use it": using(facts, run, file),
+        "What an image goes through": _images(facts, file),
+        "How it was made": _making(run),
+        "Licence": _licence(config["dataset"], licence),
+    }
+    what = (
+        f"An image classifier of {len(facts.classes)} classes ({_few(facts.classes)}), a `{facts.net}` network trained "
+        f"with the method `{method}` on {escaped(name_of(config))}."
+    )
+    parts = [header(run, numbers, licence), f"# {method} on {escaped(name_of(config))}"]
+    parts += [f"> **Mind:** {escaped(words)}" for words in sentences(alarms(run))]
+    parts.append(what)
+    for title, paragraphs in sections.items():
+        parts += [f"## {title}", *paragraphs]
+    return "\n\n".join(parts) + "\n"
+
+
+def _facts(run: Run) -> Facts:
+    selected = run.last if run.result.get("selection", "last") == "last" else run.best
+    return Facts.of(run, TaskSpec.from_dict(checkpoint.load(selected)["task"]))
+
+
+def _few(classes: tuple[str, ...]) -> str:
+    return escaped(", ".join(classes[:10])) + (", …" if len(classes) > 10 else "")
+
+
+def _data(run: Run, table: Predictions, names: Names) -> list[str]:
+    """Options, and how many images there were, as far as the run has kept it."""
+    config = run.config
+    trained = (run.result.get("bias_model_quality") or {}).get("n")
+    counts = [
+        [names.of_class(label), f"{int((table.y == label).sum()):,}"]
+        for label in range(max(len(names.classes), int(table.y.max(initial=-1)) + 1))
+    ]
+    lines = [f"{escaped(data_in_words(config))}. {_heading(config['dataset'], 'Input')}"]
+    if (target := _target(run)) != "class":
+        lines.append(f"What it predicts is not the class of that set but its {escaped(target)}.")
+    lines += [f"Trained on {int(trained):,} images."] if trained else []
+    attributes = {name.replace("_", " "): ", ".join(values) for name, values in names.values.items()}
+    lines += [escaped(f"Attribute {name}: {values}.") for name, values in attributes.items()]
+    return [*lines, f"Tested on {len(table):,} images:", markdown_table(["class", "test images"], counts)]
+
+
+def _target(run: Run) -> str:
+    """What the model predicts: the class, or the attribute that a bias model is there for."""
+    return str(run.config.get("target", "class")).replace("_", " ")
+
+
+def _heading(dataset: str, name: str) -> str:
+    """One of the fixed headings of a dataset's docstring; what is indented below it belongs to it."""
+    text = inspect.getdoc(DATASETS[dataset]) or ""
+    found = re.search(rf"^{name}: (.*(?:\n[ ]+.*)*)", text, flags=re.MULTILINE)
+    return " ".join(found[1].split()) if found else ""
+
+
+def _method(run: Run) -> list[str]:
+    config = run.config
+    target = _target(run)
+    description = describe(METHODS[config["method"]])
+    options = escaped(", ".join(f"{key} = {value}" for key, value in config.get("method_options", {}).items()))
+    return [
+        f"`{config['method']}`. {description.headline}",
+        f"Paper: {description.paper}",
+        f"Where we differ: {description.deviations}",
+        *([f"Settings: {options}."] if options else []),
+        f"Labels that training saw: {labels(run).cell if target == 'class' else escaped(target)}.",
+    ]
+
+
+def _limits(run: Run) -> list[str]:
+    """Those of FLAC where it is FLAC; what holds for any model comes last in the list."""
+    found = caveats([run])
+    own = found if run.config["method"].startswith("flac") else found[-1:]
+    said = [f"- {one.text.replace('this report', 'this card')} {one.here}".rstrip() for one in own]
+    unlike = "- All numbers are about the test images that are named above. On images of another kind they do not hold."
+    return ["\n".join([*said, unlike])]
+
+
+def _images(facts: Facts, file: str | None) -> list[str]:
+    graph = file is not None and not file.endswith(".safetensors")
+    steps = decoding(facts) + ([] if graph else normalising(facts))
+    height, width = facts.image_size
+    inside = (
+        f"The file takes what comes out of that, bytes of RGB (N, {height}, {width}, 3), and does the rest itself: "
+        f"{normalising(facts)[0]}"
+    )
+    return ["\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1)), *([inside] if graph else [])]
+
+
+def _making(run: Run) -> list[str]:
+    made = makings([run])[0]
+    epochs = f"{made.epochs} epoch{'' if made.epochs == '1' else 's'}"
+    lines = [
+        f"Seed {made.seed}, {epochs}, {duration(made.seconds)} of training without that of a bias model. The state "
+        f"that was kept: {made.selection}.",
+        f"{machines([run])[0]}; fairflac {run.env.get('fairflac', 'not recorded')}.",
+    ]
+    if not made.command:
+        return lines
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", made.command)), 3)  # a path may hold some
+    return [*lines, "To repeat it:", f"{fence}bash\n{made.command}\n{fence}"]
+
+
+def _licence(dataset: str, licence: str) -> list[str]:
+    own = "Of the model: not stated." if licence == "other" else f"Of the model: {licence}."
+    return [f"{own} Of the data: {_heading(dataset, 'Licence')}"]
+
+
+PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null|y|n)$)[a-z][\w.-]*", re.IGNORECASE)  # only ever a text
+TAGS = ("fairness", "debiasing", "shortcut-learning")
+
+
+def header(run: Run, numbers: dict[str, Measured], licence: str) -> str:
+    config = run.config
+    results = {
+        "task": {"type": "image-classification"},
+        "dataset": {"name": name_of(config), "type": config["dataset"], "split": "test"},
+        "metrics": [
+            {"type": name.partition(":")[0], "name": name.replace("_", " "), "value": round(number.value, 4)}
+            for name, number in numbers.items()
+        ],
+    }
+    card = {
+        "license": licence,
+        "library_name": "fairflac",
+        "pipeline_tag": "image-classification",
+        "tags": [*TAGS, config["method"]],
+        "metrics": ["accuracy"],
+        "model-index": [{"name": f"{config['method']} on {name_of(config)}", "results": [results]}],
+    }
+    return "\n".join(["---", *yaml_lines(card), "---"])
+
+
+def yaml_lines(value: Any) -> Iterator[str]:
+    """Mappings and lists a line each, everything else as JSON, which is YAML too."""
+    entries = value.items() if isinstance(value, dict) else ((None, one) for one in value)
+    for key, one in entries:
+        start = "-" if key is None else f"{key}:"
+        if not isinstance(one, dict | list) or not one:
+            yield f"{start} {_scalar(one)}"
+            continue
+        inner = list(yaml_lines(one))
+        if key is None:  # the first line of an entry stands beside its dash
+            yield f"- {inner[0]}"
+            yield from (f"  {line}" for line in inner[1:])
+        else:
+            yield start
+            yield from (f"  {line}" for line in inner)
+
+
+def _scalar(value: Any) -> str:
+    return value if isinstance(value, str) and PLAIN.fullmatch(value) else json.dumps(value, ensure_ascii=False)
+
+
+MEANT = re.compile(r"[\\`*_\[\]|~$]|&(?=[#\w])")  # by Markdown
+MOST_GROUPS = 40  # that a card lists; of more, the worst half as many
+
+
+def escaped(text: str) -> str:
+    """A name, or a sentence with names in it, on one line and without a meaning to Markdown or HTML."""
+    return MEANT.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;").replace(">", "&gt;")
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    cells = [[escaped(cell) for cell in line] for line in (head, *rows)]
+    lines = [f"| {' | '.join(line)} |" for line in cells]
+    return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
+
+
+def numbers_section(
+    numbers: dict[str, Measured], table: Predictions, names: Names, method: str, training_images: Sequence[int] = ()
+) -> list[str]:
+    """Everything that the predictions of the test split say."""
+    meanings = {column.title: column.meaning for column in NUMBERS} | {"accuracy": "Share of images named rightly."}
+    rows = []
+    for name, number in numbers.items():
+        kind, _, attribute = name.partition(":")
+        title, meaning = MEANINGS.get(kind) or (kind.replace("_", " "), meanings.get(kind.replace("_", " "), ""))
+        rows.append([f"{title} ({attribute})" if attribute else title, _shown(kind, number), meaning])
+    parts = [DRAWN, markdown_table(["on the test split", "", "what it means"], rows)]
+    parts += _classes(table, names, training_images)
+    if table.bias:
+        return parts + [part for groups in group_tables({method: table}, names) for part in _groups(groups, method)]
+    return [*parts, f"{MISSING[0].upper()}{MISSING[1:]}.", *_guessed(table, method)]
+
+
+def _classes(table: Predictions, names: Names, training_images: Sequence[int]) -> list[str]:
+    """Each class, what it is taken for, and the answer that needs no model."""
+    lines = [[line.label, with_range(line.accuracy["right"])] for line in class_lines({"right": table}, names)]
+    parts = ["Every class:", markdown_table(["class", "named rightly"], lines)]
+    if found := matrix(table, names):
+        counts = [[label, *map(str, row)] for label, row in zip(found.labels, found.counts, strict=True)]
+        parts += ["What each class is taken for (confusion matrix):", markdown_table(["class", *found.labels], counts)]
+    elif frequent := mistakes(table, names):
+        lines = [[label, said, str(n)] for label, said, n in frequent]
+        parts += ["The most frequent mistakes:", markdown_table(["class", "taken for", "images"], lines)]
+    if len(training_images):
+        parts.append(escaped(majority_sentence(majority(table, training_images), names)))
+    return parts
+
+
+def bias_model_section(run: Run, names: Names) -> list[str]:
+    """Which one it was, and whether it saw the attribute and nothing else."""
+    stage_one, result = run.config.get("bias_model"), run.result
+    if not stage_one:
+        return ["None: this method needs none."]
+    target = stage_one.get("target", "class").replace("_", " ")
+    data, name = escaped(data_in_words(stage_one)), result["bias_model"]
+    said = f"`{stage_one['method']}`, which predicts the {escaped(target)}, trained on {data} (run {name})."
+    quality = result.get("bias_model_quality") or {}
+    rows = [[one.question, one.answer, one.ideal, one.guess] for one in checks(quality, names)]
+    if not rows:
+        return [said, "Its quality was not measured."]
+    return [said, markdown_table(["question", "answer", "ideal", "a guess would give"], rows)]
+
+
+def _shown(kind: str, number: Measured) -> str:
+    if kind in (*ACCURACIES, "p_rule"):
+        return with_range(number)
+    return f"{number.value:.3f} ({number.low:.3f} to {number.high:.3f}, n = {number.n:,})"
+
+
+def _groups(table: GroupTable, method: str) -> list[str]:
+    total, shown, what = len(table.groups), table.groups, f"class and {escaped(table.attribute)}"
+    title = f"Every group of {what}:"
+    if total > MOST_GROUPS:
+        shown = sorted(table.groups, key=lambda group: group.accuracy[method].value)[: MOST_GROUPS // 2]
+        title = f"Of {total} groups of {what}, the {len(shown)} that the model is worst on:"
+    head = ["class", table.attribute, "does it go with the class?", "accuracy", "calibration error"]
+    parts = [title, markdown_table(head, [_group(one, method) for one in shown])]
+    if table.small:
+        few = "All" if table.small == total else f"{table.small} of the"
+        said = f"{few} {total} groups have fewer than {SMALL} test images: what is said of one alone is a hint at most."
+        parts.append(said)
+    return parts
+
+
+def _group(group: Group, method: str) -> list[str]:
+    error = group.calibration[method]
+    calibration = f"{error.value:.3f} ({error.low:.3f} to {error.high:.3f})"
+    return [group.label, group.value, "yes" if group.aligned else "no", with_range(group.accuracy[method]), calibration]
+
+
+def _guessed(table: Predictions, method: str) -> list[str]:
+    """Without labels of the attribute, what the bias model named stands in for it."""
+    sentences = pseudo_group_sentences({method: table})
+    return [f"A hint, and no evidence: {sentences[0]}"] if sentences else []

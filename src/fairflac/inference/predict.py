@@ -1,0 +1,181 @@
+"""Image files → names of classes, however many files there are."""
+
+import csv
+import io
+import json
+import os
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from fairflac.data.pixels.cache import NAMED, file_bytes
+from fairflac.data.pixels.decode import Unreadable, decode
+from fairflac.errors import UserError
+from fairflac.inference.model import BATCH, Trained, probabilities
+from fairflac.reporting.text.tables import aligned, percent
+
+# Batches that are decoded ahead: enough to keep the model busy, and memory does not grow with the number of files.
+AHEAD = 2
+
+
+@dataclass(frozen=True)
+class Guess:
+    name: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model says of one file: its best guesses, or none and why."""
+
+    path: str
+    guesses: tuple[Guess, ...] = ()
+    unreadable: str | None = None
+
+
+def find_images(given: Sequence[Path]) -> list[Path]:
+    """The files, and all that look like images at any depth of the folders; each once, sorted, as given.
+
+    In a folder, files with an ending that no image has are passed over, and so is what is hidden.
+    """
+    found: set[Path] = set()
+    endings = Image.registered_extensions()
+    for path in given:
+        if path.is_dir():
+            found.update(one for one in _files(path) if not one.suffix or one.suffix.lower() in endings)
+        elif path.exists():
+            found.add(path)
+        else:
+            raise UserError(f"there is no '{path}': give images, or folders with images in them")
+    if not found:
+        raise UserError(f"there are no images in {', '.join(map(repr, map(str, given)))}: check the folder")
+    return sorted(found)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(parent, name) for name in names if not name.startswith("."))
+
+
+def answers(model: Trained, paths: Sequence[Path], top: int = 1) -> Iterator[Answer]:
+    """One for each file, in order; the `top` most probable classes."""
+    waiting: list[tuple[Path, np.ndarray | Unreadable]] = []
+    for path, image in _decoded(model, paths):
+        waiting.append((path, image))
+        if len(waiting) == BATCH:
+            yield from _answered(model, waiting, top)
+            waiting = []
+    yield from _answered(model, waiting, top)
+
+
+def _decoded(model: Trained, paths: Iterable[Path]) -> Iterator[tuple[Path, np.ndarray | Unreadable]]:
+    """In order. Threads are enough: Pillow lets go of the interpreter while it decodes."""
+
+    def one(path: Path) -> np.ndarray | Unreadable:
+        try:
+            return decode(file_bytes(path), model.decoded_size, model.fit)
+        except Unreadable as error:
+            return error
+
+    pending: deque[tuple[Path, Future[np.ndarray | Unreadable]]] = deque()
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for path in paths:
+            pending.append((path, pool.submit(one, path)))
+            if len(pending) > AHEAD * BATCH:
+                path, image = pending.popleft()
+                yield path, image.result()
+        yield from ((path, image.result()) for path, image in pending)
+
+
+def _answered(model: Trained, batch: Sequence[tuple[Path, np.ndarray | Unreadable]], top: int) -> Iterator[Answer]:
+    images = [image for _, image in batch if isinstance(image, np.ndarray)]
+    shares = iter(probabilities(model(np.stack(images))) if images else ())
+    for path, image in batch:
+        if isinstance(image, Unreadable):
+            yield Answer(str(path), unreadable=str(image))
+        else:
+            yield Answer(str(path), _best(next(shares), model.classes, top))
+
+
+def _best(shares: np.ndarray, classes: tuple[str, ...] | None, top: int) -> tuple[Guess, ...]:
+    order = np.argsort(-shares, kind="stable")[:top]
+    return tuple(Guess(classes[place] if classes else str(place), float(shares[place])) for place in order)
+
+
+def escaped(path: str) -> str:
+    r"""A file's name as text that any program can read. Bytes that are no UTF-8 become \xff, and `unescaped` undoes it.
+
+    Names that hold \x as they are have their backslashes doubled, so that both kinds can be told apart.
+    """
+    if "\\x" not in path and not any("\udc80" <= letter <= "\udcff" for letter in path):
+        return path
+    doubled = path.replace("\\", r"\\")
+    return re.sub("[\udc80-\udcff]", lambda found: rf"\x{ord(found[0]) - 0xDC00:02x}", doubled)
+
+
+def unescaped(text: str) -> str:
+    """The name of the file that was written as `text`."""
+    if "\\x" not in text:
+        return text
+    return re.sub(r"\\(\\|x..)", lambda found: "\\" if found[1] == "\\" else chr(0xDC00 + int(found[1][1:], 16)), text)
+
+
+def as_text(answers: Sequence[Answer]) -> str:
+    """One line for each image; what could not be read is not in it."""
+    header = _header(answers)
+    lines = [
+        [escaped(answer.path), *(cell for one in answer.guesses for cell in (one.name, percent(one.probability)))]
+        for answer in readable(answers)
+    ]
+    return aligned([header, *lines])
+
+
+def as_csv(answers: Sequence[Answer]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_header(answers))
+    for answer in readable(answers):
+        cells = (cell for one in answer.guesses for cell in (one.name, f"{one.probability:.6f}"))
+        writer.writerow([escaped(answer.path), *cells])
+    return text.getvalue()
+
+
+def as_json(answers: Sequence[Answer]) -> str:
+    """`images` with all guesses of each, the best first; `unreadable` with the reason of each."""
+    images = [
+        {
+            "path": escaped(answer.path),
+            "class": answer.guesses[0].name,
+            "probability": answer.guesses[0].probability,
+            "top": [{"class": one.name, "probability": one.probability} for one in answer.guesses],
+        }
+        for answer in readable(answers)
+    ]
+    broken = [{"path": escaped(answer.path), "reason": answer.unreadable} for answer in answers if answer.unreadable]
+    return json.dumps({"images": images, "unreadable": broken}, indent=1) + "\n"
+
+
+def unreadable_line(answers: Sequence[Answer]) -> str | None:
+    """What could not be read, a few by name; None if all could."""
+    broken = [f"'{escaped(answer.path)}' ({answer.unreadable})" for answer in answers if answer.unreadable]
+    more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
+    said = f"{len(broken)} of {len(answers)} files cannot be read as images: {', '.join(broken[:NAMED])}{more}"
+    return said if broken else None
+
+
+def readable(answers: Sequence[Answer]) -> list[Answer]:
+    return [answer for answer in answers if answer.guesses]
+
+
+def _header(answers: Sequence[Answer]) -> list[str]:
+    """`path, class, probability`, and `class 2, probability 2` with a second guess."""
+    guesses = max((len(answer.guesses) for answer in answers), default=1)
+    numbered = ["" if place == 1 else f" {place}" for place in range(1, guesses + 1)]
+    return ["path", *(name + place for place in numbered for name in ("class", "probability"))]

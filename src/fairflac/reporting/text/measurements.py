@@ -1,0 +1,83 @@
+"""Everything that one table of predictions says, as text and as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairflac.metrics import Measured, group_table, measure
+from fairflac.metrics.classes import class_numbers, majority
+from fairflac.metrics.evidence import with_pseudo_groups
+from fairflac.metrics.groups import SMALL
+from fairflac.metrics.predictions import Predictions
+from fairflac.metrics.representation import measure_features
+from fairflac.metrics.scores import ACCURACIES
+from fairflac.reporting.names import Names
+from fairflac.reporting.sections.results import class_lines, majority_sentence, matrix, mistakes
+from fairflac.reporting.text.tables import aligned, percent, span
+
+# Of images; all other numbers are differences, ratios and the like.
+SHARES = {*ACCURACIES, "class_probe", "attribute_probe"}
+MISSING = "the attribute is not known, so nothing can be said about groups of class and attribute"
+PSEUDO = "with what the bias model named in place of the attribute (pseudo-groups: a hint, no evidence)"
+
+
+def as_text(table: Predictions, names: Names, training_images: Sequence[int] = ()) -> str:
+    """One number a line, with its interval and how many images are behind it."""
+    lines = [*_lines(table), "", *_classes(table, names, training_images), ""]
+    for attribute in table.bias:
+        if few := int(group_table(table, attribute).small.sum()):
+            groups = "group" if few == 1 else "groups"
+            lines.append(f"  {few} {groups} of class and {attribute} with fewer than {SMALL} images")
+    if not table.bias:
+        lines.append(f"  {MISSING}")
+    if guessed := with_pseudo_groups(table):
+        lines += [f"  {PSEUDO}:", *(f"  {line}" for line in _lines(guessed))]
+    return "\n".join(lines)
+
+
+def as_json(table: Predictions, names: Names, training_images: Sequence[int] = ()) -> dict[str, Any]:
+    """`metrics` by name, `groups` by attribute; `missing` says what could not be measured, and why."""
+    guessed = with_pseudo_groups(table)
+    return {
+        "metrics": {name: one._asdict() for name, one in _numbers(table).items()},
+        **class_numbers(table, names.all_classes(table), training_images),
+        "groups": {name: group_table(table, name).to_dict("records") for name in table.bias},
+        "missing": None if table.bias else MISSING,
+        "pseudo_groups": guessed and {name: one._asdict() for name, one in _numbers(guessed).items()},
+    }
+
+
+def _classes(table: Predictions, names: Names, training_images: Sequence[int]) -> list[str]:
+    """Each class, what it is taken for where there are few of them, and the answer that needs no model."""
+    by_class = {"right": table}
+    lines = [[line.label, *_cells(line.accuracy["right"])] for line in class_lines(by_class, names)]
+    parts = [aligned([["class", "right", "95 %", "n"], *lines])]
+    if found := matrix(table, names):
+        head = ["class \\ said", *found.labels]
+        counts = [[label, *map(str, row)] for label, row in zip(found.labels, found.counts, strict=True)]
+        parts += ["", aligned([head, *counts])]
+    else:
+        frequent = [[label, said, str(n)] for label, said, n in mistakes(table, names)]
+        parts += ["", aligned([["most frequent mistakes", "taken for", "images"], *frequent])]
+    if len(training_images):
+        parts += ["", majority_sentence(majority(table, training_images), names)]
+    return ["\n".join(f"  {line}".rstrip() for line in part.splitlines()) for part in parts]
+
+
+def _cells(one: Measured) -> list[str]:
+    return [percent(one.value), span(one), f"{one.n:,}"]
+
+
+def _numbers(table: Predictions) -> dict[str, Measured]:
+    return measure(table) | measure_features(table)
+
+
+def _lines(table: Predictions) -> list[str]:
+    numbers = _numbers(table)
+    width = max(map(len, numbers))
+    return [f"  {name.replace('_', ' '):{width}}  {_shown(name, one)}" for name, one in numbers.items()]
+
+
+def _shown(name: str, one: Measured) -> str:
+    style = ".1%" if name.partition(":")[0] in SHARES else ".3f"
+    value, low, high = (format(number, style).replace("%", " %") for number in one[:3])
+    return f"{value:>7}  {low:>7} to {high:>7}  n = {one.n}"

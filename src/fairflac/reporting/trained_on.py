@@ -1,0 +1,70 @@
+"""What a run was trained on, and for what."""
+
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from fairflac.runs.directory import Run
+
+
+def is_result(run: Run) -> bool:
+    return bool(run.config.get("target", "class") == "class")
+
+
+def data_of(config: dict[str, Any]) -> str:
+    """Dataset and options in one line. Options that are off, such as `validation = 0.0`, are not worth a word."""
+    options = config.get("data_options", {})
+    return ", ".join([config["dataset"], *(f"{name} = {value}" for name, value in options.items() if value)])
+
+
+def name_of(config: dict[str, Any]) -> str:
+    """What a user calls it: a folder or table by its name."""
+    path = config.get("data_options", {}).get("path")
+    return PurePath(path).name if path else str(config["dataset"])
+
+
+def title_of(config: dict[str, Any]) -> str:
+    """The same as a heading, with its kind, or with how biased it is."""
+    options = config.get("data_options", {})
+    if "path" in options:
+        return f"{name_of(config)} ({config['dataset']})"
+    return f"{config['dataset']}, q = {options['q']}" if options.get("q") else str(config["dataset"])
+
+
+def details_of(config: dict[str, Any]) -> str:
+    """All other options that are on."""
+    options = config.get("data_options", {})
+    return ", ".join(f"{name} = {value}" for name, value in options.items() if value and name not in ("path", "q"))
+
+
+def data_in_words(config: dict[str, Any]) -> str:
+    """Both, for readers elsewhere, to whom the folders of this machine mean nothing."""
+    return ", ".join(filter(None, [title_of(config), details_of(config)]))
+
+
+class Labels(NamedTuple):
+    """For people."""
+
+    cell: str  # of a table
+    clause: str  # of a sentence about the model; empty where there is nothing to say
+
+
+def labels(run: Run, attribute: str = "attribute") -> Labels:
+    """From what the run wrote down."""
+    config, share = run.config, run.result.get("attribute_labels", 0.0)
+    stage_one = config.get("bias_model")
+    if share:
+        part = "" if share == 1 else f" of {100 * share:g} %"
+        return Labels(f"class, attribute{part}", f", which had the {attribute} labels{part} of its training images,")
+    if any(part.get("train", {}).get("selection", "").startswith("oracle") for part in (config, stage_one or {})):
+        return Labels("class, attribute to select", f", whose checkpoint was chosen with {attribute} labels,")
+    if stage_one is None:
+        return Labels("class", "")
+    target = stage_one.get("target", "class").replace("_", " ")
+    if target == "class":
+        return Labels("class", f", which was trained without a single {attribute} label,")
+    if data_of(stage_one) == data_of(config):
+        return Labels("class, attribute", f", whose bias model had the {target} labels of the same images,")
+    return Labels(
+        "class, attribute of other data",
+        f", whose bias model learnt the {target} from labels of other data ({data_in_words(stage_one)}),",
+    )

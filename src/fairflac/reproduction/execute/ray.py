@@ -1,0 +1,267 @@
+"""Runs made by tasks of a Ray cluster, one task for each run. Ray decides where and when, by what a run asks for.
+
+Ray's own retries are off: `carry_out` replaces lost workers, as it does for every executor.
+"""
+
+import os
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fairflac.config.run_config import RunConfig
+from fairflac.errors import RunInUse, UserError
+from fairflac.reproduction.execute.executor import Watch, carry_out
+from fairflac.reproduction.execute.worker import Outcome, make
+from fairflac.reproduction.plan import Job
+from fairflac.runs.directory import Run
+from fairflac.system.files import replacing
+from fairflac.training.pipeline import Place
+
+if TYPE_CHECKING:
+    from ray import ObjectRef
+    from ray.actor import ActorHandle
+
+
+class RayExecutor:
+    """Tasks on the cluster at `address`, or on one that is started on this machine and ends with the work.
+
+    shared: all machines see the folder of runs at the same path; otherwise run directories travel to the workers and
+    back. The data must lie at the same path everywhere.
+    """
+
+    def __init__(self, address: str | None, cpus: float, gpus: float, retries: int, shared: bool) -> None:
+        self.address, self.cpus, self.gpus, self.retries, self.shared = address, cpus, gpus, retries, shared
+
+    def run(self, jobs: Sequence[Job], place: Place, watch: Watch) -> dict[str, str]:
+        place = replace(place, runs=place.runs.resolve(), data=place.data.resolve())
+        with _connected(self.address):
+            self._check_room()
+            crew = _Crew(self, None if self.shared else _home(place))
+            return carry_out(jobs, place, watch, crew, retries=self.retries)
+
+    def _check_room(self) -> None:
+        """A task that fits nowhere would wait for ever."""
+        import ray
+
+        machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        if not any(has.get("CPU", 0) >= self.cpus and has.get("GPU", 0) >= self.gpus for has in machines):
+            raise UserError(
+                f"no machine of the Ray cluster has {self.cpus:g} CPUs and {self.gpus:g} GPUs for a run: "
+                "ask for less with --cpus-per-run and --gpus-per-run, or start more machines"
+            )
+
+
+@contextmanager
+def _connected(address: str | None) -> Iterator[None]:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise UserError('the executor ray needs Ray: pip install "fairflac[ray]"') from None
+    own = {"_node_ip_address": "127.0.0.1", "include_dashboard": False} if address is None else {}
+    try:
+        _knock(address or "local")
+        ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **own)
+    except (OSError, RuntimeError, ValueError) as error:
+        if address is None:
+            raise
+        raise UserError(f"no Ray cluster answers at '{address}': {error}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Ray itself would try for a quarter of an hour to reach a machine that is not there."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=10).close()
+
+
+def _home(place: Place) -> "ActorHandle[Home]":
+    """On the machine of the driver, whose folder of runs it keeps."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    home: ActorHandle[Home] = ray.remote(num_cpus=0, scheduling_strategy=here)(Home).remote(place.runs)
+    return home
+
+
+def _work(config: RunConfig, place: Place, home: "ActorHandle[Home] | None") -> Outcome:
+    """The task."""
+    if home is None:
+        return make(config, place)
+    import ray
+
+    def ask(method: str, *arguments: object) -> Files:
+        answer: Files = ray.get(getattr(home, method).remote(*arguments))
+        return answer
+
+    return made_away(config, place, ask)
+
+
+class _Crew:
+    """Starts a task for every run that is ready; Ray lets them wait until there is room."""
+
+    room = sys.maxsize
+
+    def __init__(self, executor: RayExecutor, home: "ActorHandle[Home] | None") -> None:
+        import ray
+
+        self.home = home
+        self.task: Any = ray.remote(num_cpus=executor.cpus, num_gpus=executor.gpus, max_retries=0)(_work)
+
+    def start(self, job: Job, place: Place) -> "_Task":
+        return _Task(self.task.remote(job.config, place, self.home), job, place, self.home)
+
+
+class _Task:
+    """A worker somewhere in the cluster."""
+
+    def __init__(self, answer: "ObjectRef[Outcome]", job: Job, place: Place, home: "ActorHandle[Home] | None") -> None:
+        self.answer, self.key, self.run, self.home = answer, job.key, place.run(job.config), home
+
+    def at_work(self) -> bool:
+        return self.run.owner.exists()
+
+    def outcome(self) -> Outcome | None:
+        import ray
+        from ray.exceptions import RayError, TaskCancelledError
+
+        if not ray.wait([self.answer], timeout=0)[0]:
+            return None
+        try:
+            outcome: Outcome = ray.get(self.answer)
+        except TaskCancelledError:
+            return Outcome("stopped")
+        except RayError as error:
+            if self.home is not None:
+                ray.get(self.home.close.remote(self.key))  # which the worker could not do any more
+            return Outcome("lost", f"its worker was lost: {type(error).__name__}")
+        if outcome.end == "done" and not self._arrived():
+            return Outcome("failed", f"a worker finished it, but '{self.run.path}' is not here: use --no-shared-folder")
+        return outcome
+
+    def _arrived(self) -> bool:
+        """Is the finished run here? Answered by a listing, which is fresh also over NFS."""
+        return any(path.name == "done" for path in self.run.path.glob("*"))
+
+    def stop(self) -> None:
+        import ray
+
+        ray.cancel(self.answer)  # reaches a worker as Ctrl-C would
+
+
+MIRROR_SECONDS = 2.0  # between two looks for something new
+# Written in this order after all others, and read in the opposite order before all others. So a copy is always a state
+# in which the run could have been killed: a best model newer than the checkpoint does no harm, an older one would.
+LATE = ("last.pt", "metrics.jsonl", "predictions.npz", "result.json", "done")
+OF_ONE_MACHINE = ("lock", "owner.json")
+
+Files = dict[str, bytes]
+Marks = dict[str, tuple[int, int]]  # by file name, what changes with the content
+
+
+class Home:
+    """Gives and takes files of run directories. It holds the lock of a run as long as a worker makes it."""
+
+    def __init__(self, runs: Path) -> None:
+        self.runs = runs
+        self.held: dict[str, ExitStack] = {}
+
+    def open(self, key: str) -> Files:
+        """What there is of a run that is going to be made."""
+        with ExitStack() as stack:
+            stack.enter_context(Run(self.runs / key).locked())
+            self.held[key] = stack.pop_all()
+        return self.read(key)
+
+    def read(self, key: str) -> Files:
+        return news(self.runs / key, {})
+
+    def keep(self, key: str, files: Files) -> None:
+        write_files(self.runs / key, files)
+
+    def close(self, key: str) -> None:
+        if key in self.held:
+            self.held.pop(key).close()
+
+
+class Ask(Protocol):
+    """Calls a method of a Home that may be far away, and waits for its answer."""
+
+    def __call__(self, method: str, *arguments: object) -> Files: ...
+
+
+def made_away(config: RunConfig, place: Place, ask: Ask) -> Outcome:
+    """`make`, where the folder of runs cannot be reached."""
+    with tempfile.TemporaryDirectory(prefix="fairflac-") as folder:
+        away = replace(place, runs=Path(folder))
+        try:
+            write_files(away.run(config).path, ask("open", config.folder))
+        except RunInUse as error:
+            return Outcome("in use", str(error))
+        try:
+            if stage_one := config.stage_one():
+                write_files(away.run(stage_one).path, ask("read", stage_one.folder))
+            with _mirrored(away.run(config).path, lambda files: ask("keep", config.folder, files)):
+                outcome = make(config, away)
+            return replace(outcome, reason=outcome.reason.replace(folder, str(place.runs)))
+        finally:
+            ask("close", config.folder)
+
+
+@contextmanager
+def _mirrored(folder: Path, send: Callable[[Files], object]) -> Iterator[None]:
+    """Send what is new in a folder, now and then and in the end."""
+    ended, seen = threading.Event(), Marks()
+    news(folder, seen)
+
+    def now_and_then() -> None:
+        while not ended.wait(MIRROR_SECONDS):
+            if files := news(folder, seen):
+                send(files)
+
+    thread = threading.Thread(target=now_and_then)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        send(news(folder, seen))
+
+
+def news(folder: Path, seen: Marks) -> Files:
+    """Files that have changed since they were `seen`, in the order in which a copy may be written."""
+    found: Files = {}
+    for name in chain(reversed(LATE), _early(folder)):
+        with suppress(FileNotFoundError):
+            status = (folder / name).stat()
+            mark = (status.st_mtime_ns, status.st_size)
+            if seen.get(name) != mark:
+                found[name] = (folder / name).read_bytes()
+                seen[name] = mark
+    return dict(reversed(found.items()))
+
+
+def _early(folder: Path) -> Iterator[str]:
+    """Names of all other files, listed when the first is asked for; those with a dot are not yet whole."""
+    for path in folder.glob("[!.]*"):
+        if path.is_file() and path.name not in (*LATE, *OF_ONE_MACHINE):
+            yield path.name
+
+
+def write_files(folder: Path, files: Files) -> None:
+    for name, content in files.items():
+        with replacing(folder / name) as stream:
+            stream.write(content)

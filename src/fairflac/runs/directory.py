@@ -1,0 +1,248 @@
+"""Run directories: the only thing between training and reporting.
+
+runs/<dataset>/<method>/<run id>-s<seed>/
+    config.toml env.json images.txt metrics.jsonl samples.npz last.pt best.pt
+    bias_logits.npy bias_features.npy pairs_per_batch.npy predictions.npz gallery.npz result.json done report.html
+"""
+
+import json
+import os
+import shutil
+import socket
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from fairflac.errors import RunInUse, UserError
+from fairflac.system.files import (write_text)
+from fairflac.metrics.predictions import (Predictions)
+
+CONFIG, LOCK = "config.toml", "lock"
+CHOICE = "choice.json"  # in the folder that `debias` leaves: which run it kept, and why
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run directory. Reading it needs no training code."""
+
+    path: Path
+    lasting: bool = True  # False: a folder that is gone after training
+
+    @classmethod
+    def open(cls, path: Path) -> "Run":
+        """A directory that must already hold a run, or what `debias` left: its folder, or the model in it."""
+        home = path if (path / CONFIG).is_file() else kept_run(path)
+        if home is None and not path.exists():
+            raise UserError(f"there is no '{path}': give a run directory")
+        if home is None and not path.is_dir():
+            raise UserError(f"'{path}' is a file: give the run directory that it comes from")
+        if home is None:
+            raise UserError(f"'{path}' is not a run directory: it has no {CONFIG}")
+        return cls(home)
+
+    @classmethod
+    def finished(cls, path: Path) -> "Run":
+        """One that is trained to its end."""
+        run = cls.open(path)
+        run.check_done()
+        return run
+
+    def check_done(self) -> None:
+        if not self.done:
+            raise UserError(f"'{self.path}' is not finished: start its training again, which goes on where it was")
+
+    @property
+    def done(self) -> bool:
+        return (self.path / "done").exists()
+
+    @property
+    def last(self) -> Path:
+        return self.path / "last.pt"
+
+    @property
+    def best(self) -> Path:
+        return self.path / "best.pt"
+
+    @property
+    def bias_features(self) -> Path:
+        return self.path / "bias_features.npy"
+
+    @property
+    def bias_logits(self) -> Path:
+        return self.path / "bias_logits.npy"
+
+    @property
+    def pairs_per_batch(self) -> Path:
+        """|S| of every batch of the first epoch, by the bias model's features of images as they are."""
+        return self.path / "pairs_per_batch.npy"
+
+    @property
+    def samples(self) -> Path:
+        return self.path / "samples.npz"
+
+    @property
+    def gallery(self) -> Path:
+        return self.path / "gallery.npz"
+
+    @property
+    def images(self) -> Path:
+        """Says which of a user's own images it was begun with."""
+        return self.path / "images.txt"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.html"
+
+    @property
+    def owner(self) -> Path:
+        """Says who holds the lock, or who held it and was killed."""
+        return self.path / "owner.json"
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return _parsed(self.path / CONFIG, tomllib.loads, self._read(CONFIG))
+
+    @property
+    def env(self) -> dict[str, Any]:
+        return self._read_json("env.json")
+
+    @property
+    def result(self) -> dict[str, Any]:
+        return self._read_json("result.json")
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """One entry per finished epoch."""
+        lines = self._read("metrics.jsonl").splitlines()
+        return [_parsed(self.path / "metrics.jsonl", json.loads, line) for line in lines]
+
+    @property
+    def predictions(self) -> Predictions:
+        """Of the test split."""
+        return Predictions.load(self.path / "predictions.npz")
+
+    def begin(self, config: str, env: dict[str, Any]) -> None:
+        """Record what is about to run, and sweep up what a killed process left behind."""
+        for leftover in self.path.glob(".*.*.????????"):  # temporary names of files.replacing
+            leftover.unlink()
+        write_text(self.path / CONFIG, config)
+        write_text(self.path / "env.json", json.dumps(env, indent=1))
+
+    def add_to_env(self, **facts: Any) -> None:
+        before = self.env if (self.path / "env.json").exists() else {}
+        write_text(self.path / "env.json", json.dumps({**before, **facts}, indent=1))
+
+    def write_history(self, history: list[dict[str, Any]]) -> None:
+        write_text(self.path / "metrics.jsonl", "".join(json.dumps(entry) + "\n" for entry in history))
+
+    def finish(self, result: dict[str, Any], predictions: Predictions) -> None:
+        """Store results; the marker comes last, so that a run with it is whole."""
+        predictions.save(self.path / "predictions.npz")
+        write_text(self.path / "result.json", json.dumps(result, indent=1))
+        write_text(self.path / "done", datetime.now(UTC).isoformat(timespec="seconds") + "\n")
+
+    def forget(self) -> None:
+        """Drop all that there is but the config, so that training starts anew and nothing of the old one stays."""
+        (self.path / "done").unlink(missing_ok=True)  # first: a run that is half gone is not finished
+        for entry in self.path.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            elif entry.name not in (CONFIG, LOCK, self.owner.name):
+                entry.unlink()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold this run for one process. The system frees the lock of a process that dies."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.path / LOCK, timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise RunInUse(f"{self.path} is in use by {_describe(self.owner)}: wait for it, or stop it") from None
+        try:
+            write_text(self.owner, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
+            yield
+        finally:
+            self.owner.unlink(missing_ok=True)
+            lock.release()
+
+    @property
+    def in_use(self) -> bool:
+        """Does a process hold this run?"""
+        if not (self.path / LOCK).exists():
+            return False
+        try:
+            with FileLock(self.path / LOCK, timeout=0):
+                return False
+        except Timeout:
+            return True
+
+    def _read(self, name: str) -> str:
+        try:
+            return (self.path / name).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise UserError(f"'{self.path}' has no {name}: has this run finished?") from None
+        except UnicodeDecodeError as error:
+            raise _damaged(self.path / name) from error
+
+    def _read_json(self, name: str) -> dict[str, Any]:
+        return _parsed(self.path / name, json.loads, self._read(name))
+
+
+def _parsed(path: Path, parse: Callable[[str], dict[str, Any]], text: str) -> dict[str, Any]:
+    try:
+        content = parse(text)
+    except ValueError as error:
+        raise _damaged(path) from error
+    if not isinstance(content, dict):
+        raise _damaged(path)
+    return content
+
+
+def _damaged(path: Path) -> UserError:
+    return UserError(f"'{path}' is damaged: put back a copy, or train with --restart")
+
+
+def _describe(owner: Path) -> str:
+    try:
+        who = json.loads(owner.read_text())
+    except (OSError, ValueError):
+        return "another process"
+    return f"process {who['pid']} on {who['host']}"
+
+
+def kept_run(path: Path) -> Path | None:
+    """The run that `debias` kept, by the folder that it left or by a model in that folder."""
+    folder = path.parent if path.is_file() and path.stem == "model" else path
+    try:
+        home = folder / json.loads((folder / CHOICE).read_text())["run"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return home if (home / CONFIG).is_file() else None
+
+
+def find_runs(root: Path) -> list[Run]:
+    """All finished runs below a folder, sorted by path."""
+    return [Run(marker.parent) for marker in sorted(root.rglob("done"))]
+
+
+def finished_runs(paths: Sequence[Path]) -> list[Run]:
+    """The runs that these are, or that lie below them; each once, in the order given."""
+    found: dict[Path, Run] = {}
+    for path in paths:
+        if not path.exists():
+            raise UserError(f"there is no folder '{path}': give a run directory, or a folder with runs in it")
+        alone = not path.is_dir() or (path / CONFIG).is_file()
+        runs = [Run.open(path)] if alone else find_runs(path)
+        if not runs:
+            raise UserError(f"'{path}' has no finished run in it: give a run directory, or a folder with runs in it")
+        for run in runs:
+            run.check_done()
+            found.setdefault(run.path.resolve(), run)
+    return list(found.values())

@@ -1,0 +1,154 @@
+"""From names in a config to the things they name."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import torch
+
+from fairflac.config.options import checked, options_of
+from fairflac.config.run_config import RunConfig
+from fairflac.data import DATASETS
+from fairflac.data.base import BiasedDataset, Split
+from fairflac.data.own.csv_file import Table
+from fairflac.data.own.folder import Folder
+from fairflac.errors import UserError, unknown
+from fairflac.methods import METHODS
+from fairflac.methods.base import Method
+from fairflac.nets import NETS
+from fairflac.runs.directory import Run
+from fairflac.system import checkpoint
+from fairflac.types import Network, TaskSpec
+
+SMALLEST = 8  # images in a batch that is worth a proposal
+
+
+def load_split(config: RunConfig, root: Path, split: Split) -> BiasedDataset | None:
+    """One split of the run's dataset, with the run's target as class."""
+    dataset: Any = DATASETS[config.dataset]
+    loaded: BiasedDataset | None = dataset(config.seed, **config.data_options).load(root, split)
+    if loaded is None:
+        return None
+    said, found = dataset.framing.stored(loaded.task.image_size), loaded.images.shape[1:-1]
+    if found not in ((), said):  # vectors have no size
+        raise UserError(f"{config.dataset} keeps images of {found}, and its framing says {said}: correct one of them")
+    return loaded.with_target(config.target)
+
+
+def images_of(config: RunConfig) -> str | None:
+    """Which files a run on a user's own images would see, without opening them; None: a published set."""
+    dataset: Any = DATASETS[config.dataset]
+    if dataset not in (Folder, Table):
+        return None
+    identity: str = dataset(config.seed, **config.data_options).listing().identity
+    return identity
+
+
+class Splits(NamedTuple):
+    """All images that a run looks at."""
+
+    train: BiasedDataset
+    validation: BiasedDataset | None
+    test: BiasedDataset
+
+
+def load_splits(config: RunConfig, root: Path) -> Splits:
+    """The splits of the run's dataset, which must be enough for its settings."""
+    train, validation, test = (load_split(config, root, name) for name in get_args(Split))
+    if train is None or len(train) < config.train.batch_size // 2 or len(train) < 2:
+        raise UserError(_too_few(config, len(train or ())))
+    if validation is None and config.train.selection != "last":
+        raise UserError(f"selection = '{config.train.selection}' needs validation data: set validation above 0")
+    check_labels(config, train)
+    assert test is not None
+    return Splits(train, validation, test)
+
+
+def _too_few(config: RunConfig, images: int) -> str:
+    """What leaves so few images, with its present values, and how to change that."""
+    options = dict(options_of(DATASETS[config.dataset])(**config.data_options))
+    held_out = " and ".join(f"{name} = {options[name]:g}" for name in ("validation", "test") if options.get(name))
+    ways = ["add images"]
+    if images >= SMALLEST:
+        ways.append(f"take smaller batches (--set batch_size={1 << images.bit_length() - 1})")
+    if held_out:
+        ways.append(f"hold out a smaller share (now {held_out}; for example --set validation=0.05)")
+    return (
+        f"{config.dataset} leaves {images} images to train on, too few for batches of {config.train.batch_size}: "
+        + ", or ".join(ways)
+    )
+
+
+def check_labels(config: RunConfig, data: BiasedDataset) -> None:
+    """A method that learns from attribute labels needs some."""
+    if METHODS[config.method].uses_bias_labels and not data.bias:
+        raise UserError(f"'{config.method}' needs attribute labels, and '{config.dataset}' has none for this target")
+
+
+def load_other(
+    name: str, changes: dict[str, Any], task: TaskSpec, seed: int, root: Path, split: Split
+) -> BiasedDataset | None:
+    """A split of another dataset, for a model of `task`: the classes must be the same, in the same order."""
+    if name not in DATASETS:
+        unknown("dataset", name, DATASETS)
+    dataset: Any = DATASETS[name]
+    loaded: BiasedDataset | None = dataset(seed, **dict(checked(options_of(dataset), changes, name))).load(root, split)
+    if loaded is not None and loaded.task.classes != task.classes:
+        raise UserError(f"the model knows {_few(task.classes)}, and {name} has {_few(loaded.task.classes)}")
+    # What the network sees is its own affair: size and normalisation are those that it was trained with.
+    own = {key: getattr(task, key) for key in ("image_size", "mean", "std")}
+    return None if loaded is None else replace(loaded, task=replace(loaded.task, **own))
+
+
+def _few(classes: tuple[str, ...]) -> str:
+    return ", ".join(classes[:3]) + (f" and {len(classes) - 3} more classes" if len(classes) > 3 else "")
+
+
+def build_method(config: RunConfig, task: TaskSpec) -> Method:
+    """The method around a new network; initial weights come from torch's generator."""
+    method: Any = METHODS[config.method]
+    nets = [_build_net(config.net, config.net_options, method.num_logits(task))]
+    if config.biased_net is not None:
+        biased = config.biased_net
+        nets.append(_build_net(biased.net, biased.net_options, method.num_biased_logits(task)))
+    built: Method = method(nets[0], task, *nets[1:], **config.method_options)
+    return built
+
+
+def _build_net(name: str, options: dict[str, Any], outputs: int) -> Network:
+    network: Any = NETS[name]
+    built: Network = network(outputs, **options).to(memory_format=torch.channels_last)
+    return built
+
+
+def load_config(run: Run) -> RunConfig:
+    """The config of a run, checked as if it had just been given."""
+    try:
+        config = RunConfig.model_validate(run.config)
+        if config.seed is None:
+            raise ValueError("a run has a seed")
+        options_of(DATASETS[config.dataset])(**config.data_options)
+        options_of(NETS[config.net])(**config.net_options)
+        options_of(METHODS[config.method])(**config.method_options)
+        if config.biased_net is not None:
+            options_of(NETS[config.biased_net.net])(**config.biased_net.net_options)
+        attributes = DATASETS[config.dataset].attributes
+        if config.target != "class" and attributes is not None and config.target not in attributes:
+            raise ValueError("no such attribute")
+    except (ValueError, KeyError) as error:
+        raise UserError(f"'{run.path / 'config.toml'}' is not the config of a run of this version") from error
+    return config
+
+
+def load_method(run: Run) -> Method:
+    """The trained model of a run, as its selection rule chose it."""
+    config = load_config(run)
+    content = checkpoint.load(run.last if config.train.selection == "last" else run.best)
+    fetched = ("weights", "pretrained")  # from elsewhere; the checkpoint has them all
+    own = {key: value for key, value in config.net_options.items() if key not in fetched}
+    try:
+        method = build_method(config.model_copy(update={"net_options": own}), TaskSpec.from_dict(content["task"]))
+        method.load_state_dict(content["method"])
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise UserError(f"the checkpoint and config.toml in '{run.path}' do not belong together") from error
+    return method.eval()

@@ -1,0 +1,284 @@
+"""From a config to a finished run: data, network, bias model, training, evaluation."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+
+from fairflac.config.run_config import RunConfig
+from fairflac.data.base import BiasedDataset
+from fairflac.data.pixels.augment import make_augmentation
+from fairflac.data.tensors import inputs_of
+from fairflac.discovery.bias_model import BiasSource, bias_source
+from fairflac.errors import UserError
+from fairflac.methods.base import Method
+from fairflac.metrics import summary
+from fairflac.metrics.classes import class_numbers
+from fairflac.reporting.sections.bias_model import quality_line
+from fairflac.runs.directory import Run
+from fairflac.runs.gallery import Gallery, Samples
+from fairflac.system import checkpoint
+from fairflac.system.files import check_folder, write_text
+from fairflac.system.hardware import describe
+from fairflac.system.progress import tell
+from fairflac.training.build import build_method, check_labels, images_of, load_method, load_splits
+from fairflac.training.engine import State, Training, in_precision, make_fabric
+from fairflac.training.evaluate import EVALUATION_BATCH, collapse_advice, predictions
+from fairflac.training.precision import check_precision, choose_precision
+from fairflac.types import Batch
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where runs and data are, and whether progress is shown."""
+
+    runs: Path
+    data: Path
+    silent: bool = False
+
+    def run(self, config: RunConfig) -> Run:
+        return Run(self.runs / config.folder)
+
+
+def adopt(path: Path, place: Place) -> None:
+    """Copy a finished run from elsewhere to where `place` would have made it."""
+    home = place.run(RunConfig.model_validate(Run.open(path).config)).path
+    if not home.exists():
+        shutil.copytree(path, home)
+
+
+def train(
+    config: RunConfig,
+    place: Place,
+    *,
+    resume: bool = True,
+    devices: int = 1,
+    num_nodes: int = 1,
+    as_bias_model: bool = False,
+) -> Run | None:
+    """Train what is not trained yet, stage 1 included; the finished run, or None on all processes but the first."""
+    run = place.run(config)
+    if run.done and resume:
+        _check_images(config, run)
+        return run
+    fabric = make_fabric(devices=devices, num_nodes=num_nodes)
+    try:
+        _complete(config, place, fabric, resume, _bias_label(config) if as_bias_model else None)
+    except RuntimeError as error:  # from a message between processes: what ended the first one is for it to tell
+        if fabric.is_global_zero or ("gloo" not in str(error) and not isinstance(error, torch.distributed.DistError)):
+            raise
+        raise UserError("the first process ended: see what it says") from None
+    return run if fabric.is_global_zero else None
+
+
+def rehearse(config: RunConfig, place: Place, resume: bool = True) -> None:
+    """Do everything but training, for a run and the one it depends on: what would end them later is said now."""
+    check_folder(place.runs)
+    stage_one, run = config.stage_one(), place.run(config)
+    bias_run = stage_one and place.run(stage_one)
+    if stage_one and bias_run:
+        _check_images(stage_one, bias_run)
+        if not bias_run.done:
+            build_method(stage_one, load_splits(stage_one, place.data).train.task)
+    if resume:
+        _check_images(config, run)
+    if not (run.done and resume):
+        data = load_splits(config, place.data).train
+        build_method(config, data.task)
+        if bias_run and bias_run.done:
+            _try_bias_model(bias_run, data)
+
+
+def _try_bias_model(run: Run, data: BiasedDataset) -> None:
+    """A run from elsewhere may take other images."""
+    model = load_method(run)
+    try:
+        with torch.no_grad():
+            model.predict(*inputs_of(data, torch.device("cpu"))(torch.arange(2)))
+    except (RuntimeError, ValueError) as error:
+        raise UserError(
+            f"'{run.path}' cannot serve as bias model: its {type(model.net).__name__} does not take images of "
+            f"{data.task.image_size[0]} x {data.task.image_size[1]} pixels"
+        ) from error
+
+
+def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = True, label: str | None = None) -> Run:
+    """One run and the run it depends on, on processes that already work together; `label`: what progress calls it."""
+    run = place.run(config)
+    if resume:
+        _check_images(config, run)
+    if run.done and resume:
+        return run
+    if config.train.batch_size % fabric.world_size:
+        raise UserError(f"batch_size {config.train.batch_size} does not divide by {fabric.world_size} processes")
+    check_precision(config.train.precision, fabric.device)
+    stage_one = config.stage_one()
+    if stage_one is not None and not place.run(stage_one).done:
+        rehearse(config, place, resume)
+    bias_run = _complete(stage_one, place, fabric, label=_bias_label(stage_one)) if stage_one else None
+    if not fabric.is_global_zero:
+        _train(config, place, fabric, run, bias_run, label)
+        return run
+    with run.locked():
+        if run.done and resume and fabric.world_size == 1:
+            return run  # finished by another process while this one trained the bias model
+        if not resume:
+            run.forget()
+        run.begin(config.to_toml(), {**describe(), "processes": fabric.world_size})
+        write_text(run.images, images_of(config) or "")
+        _train(config, place, fabric, run, bias_run, label)
+    return run
+
+
+def _bias_label(stage_one: RunConfig) -> str:
+    return f"bias model ({stage_one.method if stage_one.target == 'class' else stage_one.target})"
+
+
+def _check_images(config: RunConfig, run: Run) -> None:
+    """What a run has kept goes by position in one list of images, and tells nothing about another."""
+    known = run.images.read_text() if run.images.exists() else ""  # a run of an earlier version does not say
+    if known and known != images_of(config):
+        raise UserError(
+            f"'{config.data_options['path']}' has other images, labels or splits than '{run.path}' was begun with: "
+            "begin anew in another folder (debias -o, train --runs), or train with --restart"
+        )
+
+
+def _train(
+    config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: Run | None, label: str | None = None
+) -> None:
+    fabric.barrier()
+    assert config.seed is not None
+    data, validation, test = load_splits(config, place.data)
+    if fabric.is_global_zero:
+        Samples.of(data).save(run.samples)
+    bias = bias_source(config, data, fabric, run, bias_run) if bias_run else None
+    torch.manual_seed(config.seed)  # the same initial weights on all processes
+    method = build_method(config, data.task)
+    label = label or (config.method if config.target == "class" else _bias_label(config))
+    state = fit(method, config, data, fabric, run, bias, validation, label=label, silent=place.silent)
+    history = state.history
+    if config.train.selection != "last":
+        best = checkpoint.load(run.best)
+        method.load_state_dict(best["method"])
+        history = best["state"]["history"]  # up to the epoch that is kept
+    table = predictions(method, test, fabric)
+    if bias_run and bias and bias.guess_counts is not None and not table.bias:
+        guess = predictions(load_method(bias_run).to(fabric.device), test, fabric).prediction
+        table = replace(table, guess=guess, guess_counts=bias.guess_counts)
+    if fabric.is_global_zero:
+        if not place.silent and (collapse := collapse_advice(table, "test")):
+            tell(f"{label}: {collapse}")
+        training_images: list[int] = np.bincount(data.y, minlength=data.task.num_classes).tolist()
+        result = {
+            "dataset": config.dataset,
+            "method": config.method,
+            "target": config.target,
+            "seed": config.seed,
+            "selection": config.train.selection,
+            "test": summary(table),
+            "validation": history[-1].get("validation") if history else None,
+            "training_images": training_images,
+            **class_numbers(table, data.task.classes, training_images),
+            "seconds": round(state.seconds, 1),
+            "attribute_labels": _attribute_labels(method, bias_run),
+            "bias_model": None if bias_run is None else bias_run.path.name,
+            "bias_model_quality": bias.quality if bias else {},
+            "classes": data.task.classes,
+            "attributes": {name: attribute.values for name, attribute in data.task.attributes.items()},
+        }
+        Gallery.of(test, table).save(run.gallery)
+        run.finish(result, table)
+    fabric.barrier()
+
+
+def fit(
+    method: Method,
+    config: RunConfig,
+    data: BiasedDataset,
+    fabric: Fabric,
+    run: Run,
+    bias: BiasSource | None = None,
+    validation: BiasedDataset | None = None,
+    *,
+    label: str,
+    silent: bool = False,
+) -> State:
+    """Train a method on images in memory to the last epoch, or go on with what `run` has of it.
+
+    Seeds torch's generator: what a method draws in its steps differs between processes.
+    """
+    method.to(fabric.device)
+    precision = _precision(method, config, data, fabric, run)
+    fabric = in_precision(fabric, precision)
+    if fabric.is_global_zero:
+        run.add_to_env(precision=precision)
+    torch.manual_seed((config.seed or 0) * 1_000_003 + fabric.global_rank)
+    batches = Batches(method, data, config, fabric, bias)
+    method.prepare(batches.everything())
+    training = Training(method, batches, len(data), config, fabric, run, validation)
+    opening = f"bias model: {quality_line(bias.quality)}" if bias and bias.quality else None
+    return training.fit(label, silent=silent, opening=opening)
+
+
+def _precision(method: Method, config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run) -> str:
+    """Chosen by the first process for all of them."""
+    chosen = ""
+    if fabric.is_global_zero:
+        begun = checkpoint.load(run.last, mapped=True).get("precision") if run.last.exists() else None
+        shape = data.images.shape[1:] if data.images.ndim == 2 else (3, *data.task.image_size)
+        chosen = choose_precision(config.train.precision, method.net, shape, fabric.device, begun)
+    return fabric.broadcast(chosen)
+
+
+def _attribute_labels(method: Method, bias_run: Run | None) -> float:
+    """The share of the training images whose attribute labels were used, by the method or to train its bias model."""
+    own = method.label_share if method.uses_bias_labels else 0.0
+    return max(own, bias_run.result.get("attribute_labels", 0.0) if bias_run else 0.0)
+
+
+class Batches:
+    """Indices and the epoch → Batch, with nothing in it that the method did not declare."""
+
+    def __init__(
+        self, method: Method, data: BiasedDataset, config: RunConfig, fabric: Fabric, bias: BiasSource | None
+    ) -> None:
+        augment = make_augmentation(config.train.augment, data.task.image_size, config.seed or 0)
+        self.inputs, self.plain = inputs_of(data, fabric.device, augment), inputs_of(data, fabric.device)
+        self.y = torch.from_numpy(data.y).to(fabric.device)
+        check_labels(config, data)
+        joint = data.joint_bias() if method.uses_bias_labels else None
+        self.labels = None if joint is None else _partly(joint, method.label_share, config.seed or 0).to(fabric.device)
+        self.views = method.num_views
+        self.bias = bias
+
+    def __call__(self, index: Tensor, epoch: int) -> Batch:
+        return self._batch(index, self.inputs(index, self.views, epoch))
+
+    def unaugmented(self) -> Iterator[Batch]:
+        """Every sample once, in index order, as it is."""
+        return (self._batch(part, self.plain(part)) for part in torch.arange(len(self.y)).split(EVALUATION_BATCH))
+
+    def _batch(self, index: Tensor, views: tuple[Tensor, ...]) -> Batch:
+        index = index.to(self.y.device, non_blocking=True)
+        labels = None if self.labels is None else self.labels[index]
+        output = None if self.bias is None else self.bias(index, views[0])
+        return Batch(views, self.y[index], index, labels, output)
+
+    def everything(self) -> Batch:
+        """The whole training set without its images, and so without what is computed on augmented ones."""
+        index = torch.arange(len(self.y), device=self.y.device)
+        return Batch((), self.y, index, self.labels, None if self.bias is None else self.bias.table)
+
+
+def _partly(labels: np.ndarray, share: float, seed: int) -> Tensor:
+    """(N,) with -1 in place of all labels but a share, drawn at random."""
+    kept = torch.from_numpy(labels.copy())
+    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
+    kept[order[round(share * len(labels)) :]] = -1
+    return kept

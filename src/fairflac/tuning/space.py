@@ -1,0 +1,220 @@
+"""What a search tries: a range or a few choices for each setting."""
+
+import math
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+from annotated_types import Le, Lt
+
+from fairflac.config.options import options_of
+from fairflac.config.run_config import RunConfig
+from fairflac.errors import UserError
+from fairflac.methods import METHODS
+
+DECADE = 10.0
+
+
+@dataclass(frozen=True)
+class Range:
+    """All numbers from `low` to `high`, or the whole ones if both ends are written as such."""
+
+    low: float
+    high: float
+
+    @property
+    def whole(self) -> bool:
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    @property
+    def log(self) -> bool:
+        """Is every power of ten as likely as the next? Otherwise a wide range would hardly see its small numbers."""
+        return self.low > 0 and self.high >= DECADE * self.low
+
+    @property
+    def size(self) -> float:
+        return self.high - self.low + 1 if self.whole else math.inf
+
+    @property
+    def examples(self) -> tuple[Any, ...]:
+        """Values that are valid only if all are: the ends, and a fraction if fractions will be tried."""
+        return (self.low, self.high) if self.whole else (self.low, self.high, self.low + (self.high - self.low) / 3.7)
+
+    def __contains__(self, value: object) -> bool:
+        if not isinstance(value, int | float):
+            return False
+        return self.low <= value <= self.high and (not self.whole or value == round(value))
+
+    def __str__(self) -> str:
+        kind = ", whole numbers" if self.whole else ""
+        return f"{self.low:g} to {self.high:g}{kind}{', log scale' if self.log else ''}"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A few values."""
+
+    values: tuple[Any, ...]
+
+    @property
+    def size(self) -> float:
+        return len(self.values)
+
+    @property
+    def examples(self) -> tuple[Any, ...]:
+        return self.values
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.values
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.values))
+
+
+Space: TypeAlias = dict[str, Range | Choices]
+
+
+def size(space: Space) -> float:
+    """How many different settings there are."""
+    return math.prod(dimension.size for dimension in space.values())
+
+
+def describe(space: Space) -> str:
+    return "; ".join(f"{key} {dimension}" for key, dimension in space.items())
+
+
+def parse_searches(texts: Iterable[str]) -> Space:
+    """`["alpha=1:1e4", "task=ce,supcon"]` → a space."""
+    space: Space = {}
+    for text in texts:
+        key, _, values = (part.strip() for part in text.partition("="))
+        if not key or not values:
+            raise UserError(f"--search {text}: expected KEY=LOW:HIGH or KEY=A,B,C, for example --search alpha=1:1e4")
+        if key in space:
+            raise UserError(f"--search {key} is given twice: give it once")
+        space[key] = _range(text, values) or _choices(text, values)
+    return dict(sorted(space.items()))  # the same search, in whatever order it was typed
+
+
+def _range(text: str, values: str) -> Range | None:
+    low, colon, high = values.partition(":")
+    try:
+        found = Range(_number(low), _number(high)) if colon else None
+    except ValueError:
+        return None  # words with a colon in them
+    if found and not (math.isfinite(found.low) and math.isfinite(found.high)):
+        raise UserError(f"--search {text}: both ends must be finite")
+    if found and found.low >= found.high:
+        raise UserError(f"--search {text}: the range is empty: LOW:HIGH needs a LOW below HIGH")
+    return found
+
+
+def _number(text: str) -> float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _choices(text: str, values: str) -> Choices:
+    try:
+        found = tomllib.loads(f"values = [{values}]")["values"]
+    except tomllib.TOMLDecodeError:
+        found = [word.strip() for word in values.split(",")]  # plain words, as for --set
+    if "" in found or any(value in found[:place] for place, value in enumerate(found)):
+        raise UserError(f"--search {text}: a choice is empty or stands there twice")
+    if len(found) < 2:
+        raise UserError(f"--search {text}: one value leaves nothing to search: give LOW:HIGH or A,B, or use --set")
+    return Choices(tuple(found))
+
+
+def default_space(config: RunConfig) -> Space:
+    """A decade below and above the recipe's value of the method's first weight.
+
+    That is its first number above 0 without an upper limit, such as alpha of FLAC; constructors begin with what weighs
+    the terms of the loss. A method that has only numbers with a limit, as GCE, has the first of these searched.
+    """
+    fields = options_of(METHODS[config.method]).model_fields
+    limits = {
+        key: {type(limit): limit for limit in fields[key].metadata}
+        for key, value in config.method_options.items()
+        if isinstance(value, float) and value > 0
+    }
+    free = [key for key, found in limits.items() if not found.keys() & {Le, Lt}]
+    limited = [key for key, found in limits.items() if Le in found]
+    if not free + limited:
+        raise UserError(f"'{config.method}' has no weight to search: name a setting, for example --search lr=1e-4:1e-2")
+    key = (free + limited)[0]
+    value = config.method_options[key]
+    highest = limits[key][Le].le if key in limited else math.inf
+    return {key: Range(_short(value / DECADE), min(_short(value * DECADE), highest))}
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+DIGITS = 3  # of a number that is tried: more would pretend to a precision that no search has
+
+Settings = dict[str, Any]
+
+
+def load_optuna() -> ModuleType:
+    try:
+        import optuna
+    except ImportError:
+        raise UserError('fairflac tune needs optuna: pip install "fairflac[tune]"') from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+def propose(space: Space, finished: Sequence[tuple[Settings, float]], seed: int) -> Settings:
+    """New settings, never ones that are finished: there must be some left.
+
+    A function of its arguments alone. So a search that was killed goes on with the settings it was killed in, and ends
+    as one that never was.
+    """
+    tried = [settings for settings, _ in finished]
+    for attempt in count():
+        stream = int(np.random.SeedSequence([seed, len(finished), attempt]).generate_state(1)[0])
+        # In a small space TPE names its favourite again and again, and rounding makes a narrow one small: then any
+        # other settings will do, to the last digit.
+        settings = _ask(space, finished, stream, blindly=attempt > 0)
+        if settings not in tried:
+            return settings
+    raise AssertionError("count() never ends")
+
+
+def _ask(space: Space, finished: Sequence[tuple[Settings, float]], seed: int, blindly: bool) -> Settings:
+    optuna = load_optuna()
+    samplers = optuna.samplers
+    sampler = samplers.RandomSampler(seed=seed) if blindly else samplers.TPESampler(seed=seed)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    distributions = {key: _distribution(dimension, optuna.distributions) for key, dimension in space.items()}
+    for settings, value in finished:
+        known = {key: _to_optuna(space[key], settings[key]) for key in space}
+        study.add_trial(optuna.trial.create_trial(params=known, distributions=distributions, value=value))
+    asked = study.ask(distributions).params
+    return {key: _from_optuna(space[key], asked[key], exactly=blindly) for key in space}
+
+
+def _distribution(dimension: Range | Choices, kinds: ModuleType) -> Any:
+    if isinstance(dimension, Choices):
+        return kinds.CategoricalDistribution(range(len(dimension.values)))  # by place: optuna knows no lists
+    kind = kinds.IntDistribution if dimension.whole else kinds.FloatDistribution
+    return kind(dimension.low, dimension.high, log=dimension.log)
+
+
+def _to_optuna(dimension: Range | Choices, value: Any) -> Any:
+    return dimension.values.index(value) if isinstance(dimension, Choices) else value
+
+
+def _from_optuna(dimension: Range | Choices, value: Any, exactly: bool) -> Any:
+    if isinstance(dimension, Choices):
+        return dimension.values[value]
+    rounded = float(f"{value:.{DIGITS}g}")
+    return value if exactly or dimension.whole or rounded not in dimension else rounded

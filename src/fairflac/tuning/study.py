@@ -1,0 +1,156 @@
+"""The search itself: propose, train, judge, write down; and again from wherever it stands."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from fairflac.config.run_config import RunConfig
+from fairflac.data.base import BiasedDataset
+from fairflac.errors import Diverged, UserError
+from fairflac.metrics.evidence import NAME, with_guess, with_pseudo_groups
+from fairflac.metrics.selection import GUESSED, ORACLE, VALIDATION_RULES
+from fairflac.runs.directory import Run
+from fairflac.system.files import write_text
+from fairflac.system.progress import tell
+from fairflac.training.build import load_split
+from fairflac.training.pipeline import Place, rehearse, train
+from fairflac.training.validation import predict, without_labels
+from fairflac.tuning.plan import Plan
+from fairflac.tuning.space import Settings, describe, propose, size
+
+
+@dataclass(frozen=True)
+class Judge:
+    """One validation split and one rule for all trials."""
+
+    rule: str
+    data: BiasedDataset
+    guess: np.ndarray | None  # (N,) the class that a bias model names, for the rule that needs it
+    against: int | None  # images whose guess does not go with their class: these decide
+
+    def score(self, run: Run) -> float:
+        table = predict(run, self.data)
+        if not self.rule.startswith(ORACLE):
+            table = without_labels(table)
+        return VALIDATION_RULES[self.rule](table if self.guess is None else with_guess(table, self.guess))
+
+
+def make_judge(rule: str, config: RunConfig, guesser: RunConfig, place: Place) -> Judge:
+    """For runs of the data of `config`. `guesser` is trained if the rule asks for it, as a run like any other."""
+    data = load_split(config, place.data, "validation")
+    if data is None or not len(data):
+        raise UserError(f"{config.dataset} has no validation data here, and a search cannot do without")
+    if rule.startswith(ORACLE) and not data.bias:
+        raise UserError(f"--rule {rule} needs attribute labels, and {config.dataset} has none for this target")
+    if rule != GUESSED:
+        return Judge(rule, data, None, None)
+    run = train(guesser, place, as_bias_model=True)
+    assert run is not None  # one process
+    table = without_labels(predict(run, data))
+    pseudo = with_pseudo_groups(with_guess(table, table.prediction))
+    assert pseudo is not None
+    return Judge(rule, data, table.prediction, int(np.sum(~pseudo.aligned[NAME])))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Settings that were tried, and what the rule says of them."""
+
+    settings: Settings
+    value: float | None  # None: training diverged
+    run: str  # folder below that of all runs
+    seconds: float | None  # of training
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finished search."""
+
+    plan: Plan
+    judge: Judge
+    trials: list[Trial]
+    best: Trial
+    run: Run  # of the best
+
+
+def tune(plan: Plan, place: Place, number: int) -> Found:
+    """`number` trials, or as many as there are different settings. What is on record or trained is not repeated."""
+    rehearse(plan.base, place)
+    tell(f"tune {plan.method} on {plan.dataset}: {describe(plan.space)}; rule {plan.rule}")
+    judge = make_judge(plan.rule, plan.base, plan.guesser, place)
+    record = Record(place.runs / plan.dataset / plan.method / f"tune-{plan.id}.json", plan)
+    trials, number = record.read()[:number], int(min(number, size(plan.space)))
+    while len(trials) < number:
+        trials.append(_attempt(plan, place, judge, _next(plan, trials)))
+        record.write(trials)
+        tell(_progress(plan, trials, number))
+    best = best_of(trials)
+    if best is None:
+        raise UserError(f"all {len(trials)} trainings diverged: lower lr, or the range of what is searched")
+    run = train(plan.config(best.settings), place)
+    assert run is not None  # one process
+    return Found(plan, judge, trials, best, run)
+
+
+def best_of(trials: Sequence[Trial]) -> Trial | None:
+    """The highest value; of equal ones the first."""
+    return max((trial for trial in trials if trial.value is not None), key=lambda trial: trial.value or 0, default=None)
+
+
+def _next(plan: Plan, trials: Sequence[Trial]) -> Settings:
+    if not trials and plan.start is not None:
+        return plan.start
+    # To diverge is as bad as to be never right; optuna would forget a trial without a value, and go there again.
+    return propose(plan.space, [(trial.settings, trial.value or 0.0) for trial in trials], plan.seed)
+
+
+def _attempt(plan: Plan, place: Place, judge: Judge, settings: Settings) -> Trial:
+    config = plan.config(settings)
+    try:
+        run = train(config, place)
+    except Diverged as error:
+        tell(str(error))
+        return Trial(settings, None, config.folder, None)
+    assert run is not None  # one process
+    return Trial(settings, judge.score(run), config.folder, run.result["seconds"])
+
+
+def written(settings: Settings) -> str:
+    return ", ".join(f"{key}={value}" for key, value in settings.items())
+
+
+def _progress(plan: Plan, trials: Sequence[Trial], number: int) -> str:
+    last, best = trials[-1], best_of(trials)
+    value = "diverged" if last.value is None else f"{last.value:.1%}"
+    line = f"trial {len(trials)} of {number}: {written(last.settings)}: {value}"
+    if best is not None:
+        line += f" (best: {written(best.settings)}, {best.value:.1%})"
+    times = [trial.seconds for trial in trials if trial.seconds is not None]
+    return f"{line}, about {fmean(times) * (number - len(trials)):.0f} s left" if times else line
+
+
+@dataclass(frozen=True)
+class Record:
+    """The file that a search is written down in, beside its runs: always whole, whenever the process dies."""
+
+    path: Path
+    plan: Plan
+
+    def read(self) -> list[Trial]:
+        try:
+            return [Trial(**trial) for trial in json.loads(self.path.read_text())["trials"]]
+        except FileNotFoundError:
+            return []
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"'{self.path}' is damaged: delete it; runs that are done are not trained again") from error
+
+    def write(self, trials: Sequence[Trial]) -> None:
+        plan = self.plan
+        search = {"dataset": plan.dataset, "method": plan.method, "seed": plan.seed, "changes": plan.changes}
+        search |= {"searched": describe(plan.space), "rule": plan.rule}
+        content = {"search": search, "trials": [asdict(trial) for trial in trials]}
+        write_text(self.path, json.dumps(content, indent=1))
