@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from fairflac.config.method_pages import describe, methods_page
 from fairflac.methods import METHODS
-from fairflac.methods.pages import describe, methods_page
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 

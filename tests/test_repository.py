@@ -42,3 +42,50 @@ def test_constraints_pin_everything_exactly_and_no_cuda() -> None:
     assert all("==" in line for line in lines)
     names = {line.partition("==")[0].lower() for line in lines}
     assert "torch==2.13.0" in lines and not {name for name in names if "nvidia" in name or "vision" in name}
+
+
+# From the ground up: a module imports from its own layer and from those above it in this list, never from one below.
+LAYERS = (
+    ("errors", "types"),
+    ("system",),
+    ("losses", "metrics"),
+    ("nets", "data"),
+    ("methods",),
+    ("runs",),
+    ("config",),
+    ("training", "discovery"),
+    ("inference", "exporting", "reporting"),
+    ("debiasing", "auditing", "tuning", "reproduction", "estimator"),
+    ("cli",),
+)
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+
+
+def rooms_imported(path: Path) -> set[str]:
+    """Rooms of the package that a module imports anywhere in it, also inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "fairflac":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fairflac."):
+            found.add((node.module or "").split(".")[1])
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("fairflac.")}
+    return found & LEVEL.keys()
+
+
+def test_nothing_imports_upwards() -> None:
+    package = ROOT / "src" / "fairflac"
+    upwards = []
+    for path in SOURCES:
+        room = path.relative_to(package).parts[0].removesuffix(".py")
+        if room not in ("__init__", "__main__"):
+            upwards += [
+                f"{path.relative_to(package)} → {one}" for one in rooms_imported(path) if LEVEL[one] > LEVEL[room]
+            ]
+    assert upwards == []
+
+
+def test_the_ground_floor() -> None:
+    package = ROOT / "src" / "fairflac"
+    assert {path.name for path in package.glob("*.py")} == {"__init__.py", "__main__.py", "errors.py", "types.py"}

@@ -1,6 +1,6 @@
 """The quality of a bias model in one line."""
 
-from fairflac.reporting.sections.bias_model import quality_line
+from fairflac.discovery.quality import quality_line
 
 
 def test_intervals_are_no_attributes() -> None:

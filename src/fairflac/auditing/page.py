@@ -16,12 +16,13 @@ from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.resample import centre_offset
 from fairflac.metrics import Measured, group_table, measure
 from fairflac.metrics.evidence import strength
+from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.reporting.names import Names
 from fairflac.reporting.page.pictures import Sprite, sprite
 from fairflac.reporting.page.render import environment
 from fairflac.reporting.sections.results import GroupTable, group_tables
 from fairflac.reporting.sections.verdict import DRAWN
-from fairflac.reporting.text.tables import UNKNOWN, aligned, percent, span, with_range
+from fairflac.reporting.text.tables import aligned, span, with_range
 from fairflac.system.files import write_text
 
 MISTAKES = 12

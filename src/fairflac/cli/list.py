@@ -38,8 +38,8 @@ def list_names(
 
 def _entries(kind: Kind) -> dict[str, str]:
     if kind is Kind.methods:
+        from fairflac.config.method_pages import describe, sees
         from fairflac.methods import METHODS
-        from fairflac.methods.pages import describe, sees
 
         return {name: f"{describe(method).headline} [{sees(method)}]" for name, method in METHODS.items()}
     if kind is Kind.datasets:
@@ -58,7 +58,7 @@ def _entries(kind: Kind) -> dict[str, str]:
 def _print_page(kind: Kind) -> None:
     if kind is not Kind.methods:
         raise UserError("--markdown is for methods: fairflac list methods --markdown")
-    from fairflac.methods.pages import methods_page
+    from fairflac.config.method_pages import methods_page
 
     typer.echo(methods_page(), nl=False)
 

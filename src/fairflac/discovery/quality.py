@@ -13,7 +13,7 @@ from fairflac.data.sampling import epoch_batches
 from fairflac.losses.flac import FLACLoss, Settings, inferred_pairs
 from fairflac.metrics.intervals import DRAWS, SEED, never_certain, percentiles, share_interval
 from fairflac.metrics.representation import PROBED, balanced, measure_probe
-from fairflac.metrics.scores import Measured
+from fairflac.metrics.scores import PARTS, Measured, percent
 
 
 class Quality(NamedTuple):
@@ -142,3 +142,19 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> Measured:
     times = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=DRAWS)
     low, high = percentiles((times @ part) / np.maximum(times @ whole, 1))
     return Measured(float(part.sum() / max(whole.sum(), 1)), low, high, n)
+
+
+def quality_line(quality: Mapping[str, float]) -> str:
+    """The numbers of `measure` in one line."""
+    parts = [
+        f"right on {name.partition(':')[2]} for {percent(value)} of the images"
+        for name, value in quality.items()
+        if name.startswith("agreement:") and not name.endswith(PARTS)
+    ]
+    if "class_probe" in quality:
+        parts.append(f"its features tell the class of {percent(quality['class_probe'])} (groups counting alike)")
+    if "share" in quality:
+        parts.append(f"{percent(quality['share'])} of pairs in S, {quality['pairs']:.0f} in a batch")
+    if "s.precision" in quality:
+        parts.append(f"S is right on {percent(quality['s.precision'])} and finds {percent(quality['s.recall'])}")
+    return "; ".join(parts)

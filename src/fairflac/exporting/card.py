@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fairflac.config.method_pages import describe
 from fairflac.data import DATASETS
 from fairflac.exporting.program import decoding, normalising, using
 from fairflac.inference.metadata import Facts
 from fairflac.methods import METHODS
-from fairflac.methods.pages import describe
 from fairflac.metrics import Measured, measure
 from fairflac.metrics.classes import majority
 from fairflac.metrics.groups import SMALL

@@ -1,0 +1,1 @@
+"""Open any trained classifier, and ask it about files."""

@@ -18,7 +18,8 @@ from fairflac.data.pixels.cache import NAMED, file_bytes
 from fairflac.data.pixels.decode import Unreadable, decode
 from fairflac.errors import UserError
 from fairflac.inference.model import BATCH, Trained, probabilities
-from fairflac.reporting.text.tables import aligned, percent
+from fairflac.metrics.scores import percent
+from fairflac.reporting.text.tables import aligned
 
 # Batches that are decoded ahead: enough to keep the model busy, and memory does not grow with the number of files.
 AHEAD = 2

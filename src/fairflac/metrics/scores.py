@@ -73,6 +73,10 @@ METRICS: dict[str, Metric] = {
 ACCURACIES = ("accuracy", "unbiased", "aligned", "conflicting", "worst_group")
 
 
+UNKNOWN = "\N{EN DASH}"  # in place of a value
+PARTS = (".low", ".high", ".n")  # as a run directory keeps a number: its interval, and how much is behind it
+
+
 class Measured(NamedTuple):
     """A number, its 95 % interval, and how many images are behind it."""
 
@@ -152,3 +156,7 @@ def _groups(counts: Counts, metric: str) -> np.ndarray:
     groups = {"aligned": counts.counted & counts.aligned, "conflicting": counts.counted & ~counts.aligned}
     looked_at: np.ndarray = groups.get(metric, counts.counted if metric == "unbiased" else n > 0)
     return looked_at
+
+
+def percent(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{100 * value:.1f} %"

@@ -1,0 +1,1 @@
+"""Files, progress, hardware and stopping: what every part stands on."""

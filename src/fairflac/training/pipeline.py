@@ -15,11 +15,11 @@ from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.augment import make_augmentation
 from fairflac.data.tensors import inputs_of
 from fairflac.discovery.bias_model import BiasSource, bias_source
+from fairflac.discovery.quality import quality_line
 from fairflac.errors import UserError
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
 from fairflac.metrics.classes import class_numbers
-from fairflac.reporting.sections.bias_model import quality_line
 from fairflac.runs.directory import Run
 from fairflac.runs.gallery import Gallery, Samples
 from fairflac.system import checkpoint

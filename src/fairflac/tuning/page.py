@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.reporting.sections.provenance import written
-from fairflac.reporting.text.tables import UNKNOWN, aligned, percent, rows
+from fairflac.reporting.text.tables import aligned, rows
 from fairflac.reporting.text.tables import as_text as results
 
 if TYPE_CHECKING:  # reports never import what trains

@@ -1,0 +1,1 @@
+"""A user's own images: folders, CSV files, and how they are split."""

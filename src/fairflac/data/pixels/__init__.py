@@ -1,0 +1,1 @@
+"""From image files to pixels: decoding, the cache, augmentation and resampling."""

@@ -1,0 +1,1 @@
+"""The published datasets, one file each."""

@@ -1,0 +1,1 @@
+"""Where files come from: downloads, archives, and what users fetch by hand."""

@@ -13,6 +13,7 @@ from fairflac.metrics import Measured
 from fairflac.metrics.intervals import DRAWS_OF_PAIRS, SEED, percentiles
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.representation import MOST_SAMPLES, similarities, subsample
+from fairflac.metrics.scores import UNKNOWN
 from fairflac.reporting.figures.pair_kinds import same_attribute
 from fairflac.reporting.figures.style import (
     INK,
@@ -25,7 +26,7 @@ from fairflac.reporting.figures.style import (
     panels,
     tidy,
 )
-from fairflac.reporting.text.tables import UNKNOWN, with_range
+from fairflac.reporting.text.tables import with_range
 from fairflac.runs.directory import Run
 
 

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from fairflac import __version__
 from fairflac.errors import UserError
 from fairflac.metrics.classes import majority
+from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.reporting.models import Model, by_data, effective_size, models, on_the_same_images
 from fairflac.reporting.names import Names, known_attribute
 from fairflac.reporting.page.pictures import Picture, pictures
@@ -43,7 +44,7 @@ from fairflac.reporting.sections.verdict import (
     pseudo_group_sentences,
     verdict,
 )
-from fairflac.reporting.text.tables import UNKNOWN, Column, columns, percent, rows, span
+from fairflac.reporting.text.tables import Column, columns, rows, span
 from fairflac.reporting.trained_on import details_of, name_of, title_of
 from fairflac.runs.directory import Run
 from fairflac.system.files import write_text
@@ -149,6 +150,7 @@ def _gates(compared: Sequence[Model], names: Names) -> list[Gate]:
     return found
 
 
+TEMPLATES = "fairflac.reporting.page"
 TITLE = "Does the model lean on a shortcut?"
 RANGE = re.compile(r"(\([^()]*), (n = [\d,]+[^()]*\))")
 
@@ -158,7 +160,7 @@ def render(runs: Sequence[Run], title: str = TITLE, foreword: Sequence[str] = ()
     parts = [part(members) for members in by_data(runs).values()]
     if not parts:
         raise UserError("there is nothing to report: none of these runs is a finished model of the classes")
-    script = (files("fairflac.reporting") / "page.js").read_text()
+    script = (files(TEMPLATES) / "page.js").read_text()
     template = environment().get_template("page.html")
     return template.render(
         title=title,
@@ -176,10 +178,10 @@ def render(runs: Sequence[Run], title: str = TITLE, foreword: Sequence[str] = ()
     )
 
 
-def environment(package: str = "fairflac.reporting") -> Environment:
+def environment(package: str = TEMPLATES) -> Environment:
     """For the templates of a package, which may include those of this one."""
     made = Environment(
-        loader=ChoiceLoader([PackageLoader(name, ".") for name in dict.fromkeys((package, "fairflac.reporting"))]),
+        loader=ChoiceLoader([PackageLoader(name, ".") for name in dict.fromkeys((package, TEMPLATES))]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_unbroken,

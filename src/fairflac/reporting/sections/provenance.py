@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairflac.metrics.scores import UNKNOWN
 from fairflac.reporting.models import Model
-from fairflac.reporting.text.tables import UNKNOWN
 from fairflac.reporting.trained_on import is_result
 from fairflac.runs.directory import Run
 

@@ -9,9 +9,9 @@ import numpy as np
 from fairflac.metrics import METRICS, Measured, group_table, measure
 from fairflac.metrics.classes import Majority, class_accuracy, confusion
 from fairflac.metrics.predictions import Predictions
-from fairflac.metrics.scores import ACCURACIES, mean
+from fairflac.metrics.scores import ACCURACIES, mean, percent
 from fairflac.reporting.names import Names
-from fairflac.reporting.text.tables import Row, percent
+from fairflac.reporting.text.tables import Row
 
 MEANINGS = {  # of what is not among the main numbers
     "p_rule": (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from fairflac.metrics.comparison import CLEAR, Difference
-from fairflac.reporting.text.tables import percent
+from fairflac.metrics.scores import percent
 from fairflac.reporting.trained_on import labels
 from fairflac.runs.directory import Run
 

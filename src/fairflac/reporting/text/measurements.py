@@ -9,10 +9,10 @@ from fairflac.metrics.evidence import with_pseudo_groups
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.representation import measure_features
-from fairflac.metrics.scores import ACCURACIES
+from fairflac.metrics.scores import ACCURACIES, percent
 from fairflac.reporting.names import Names
 from fairflac.reporting.sections.results import class_lines, majority_sentence, matrix, mistakes
-from fairflac.reporting.text.tables import aligned, percent, span
+from fairflac.reporting.text.tables import aligned, span
 
 # Of images; all other numbers are differences, ratios and the like.
 SHARES = {*ACCURACIES, "class_probe", "attribute_probe"}

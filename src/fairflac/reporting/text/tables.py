@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from fairflac.metrics import Measured
+from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.reporting.trained_on import data_of, is_result, labels
 from fairflac.runs.directory import Run
-
-UNKNOWN = "\N{EN DASH}"  # in place of a value
 
 
 @dataclass(frozen=True)
@@ -43,10 +42,6 @@ class Column(NamedTuple):
 def rows(runs: Sequence[Run]) -> list[Row]:
     """One row per run, in the order given; a bias model predicts an attribute and is no result."""
     return [_row(run) for run in runs if is_result(run)]
-
-
-def percent(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{100 * value:.1f} %"
 
 
 def columns(table: Sequence[Row]) -> list[Column]:

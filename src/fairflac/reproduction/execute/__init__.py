@@ -1,0 +1,1 @@
+"""Who makes the runs of a table: processes of this machine, or a Ray cluster."""

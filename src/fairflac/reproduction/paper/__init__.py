@@ -1,0 +1,1 @@
+"""What the paper printed, and at which scale it is made again."""

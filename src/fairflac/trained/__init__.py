@@ -1,1 +1,0 @@
-"""Classifiers that someone has trained, from whatever they were kept in."""
