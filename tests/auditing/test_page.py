@@ -1,0 +1,53 @@
+"""The page: whole, quiet, with names that stay text."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from audit.made import made_audit, measured
+
+from browser import Browser, chromium
+from fairflac.auditing.page import MISTAKES, render, surest_with_the_guess, write
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+def test_the_answer_comes_first() -> None:
+    page = render(made_audit(cue=0.8))
+    assert page.index("It leans on a shortcut: border.") < page.index("Why do we say so?") < page.index("<table")
+    assert "There is no evidence of it." in render(made_audit())
+    assert "These images cannot tell." in render(made_audit(against=3))
+
+
+def test_every_number_has_its_range_and_n() -> None:
+    page = render(made_audit(cue=0.8, attribute=True, gaps={"hue": measured(0.5)}))
+    assert "80.0–84.0" in page and "n = 500" in page
+    assert page.count("<table") == 3 and "Groups of class and hue" in page
+
+
+def test_what_is_not_known_is_a_dash_and_images_are_shown_where_there_are_some() -> None:
+    assert "–</td>" in render(made_audit(against=0))
+    assert "In threes" in render(made_audit(cue=0.8)) and "In threes" not in render(made_audit())
+
+
+def test_mistakes_that_both_make_the_surest_first() -> None:
+    audit = made_audit()
+    rows = surest_with_the_guess(audit)
+    assert len(rows) == MISTAKES and (np.diff(audit.table.score[rows]) <= 0).all()
+    assert (audit.table.prediction[rows] != audit.table.y[rows]).all()
+
+
+def test_in_a_browser(tmp_path: Path) -> None:
+    executable = chromium()
+    if executable is None:
+        pytest.skip("there is no Chromium on this machine (Debian: apt-get install chromium)")
+    found = made_audit(cue=0.8, names=(EVIL, "b", "c"), files='{}"><script>alert(2)</script>.png', attribute=True)
+    write(found, tmp_path / "audit.html")
+    with Browser(executable) as browser:
+        for width, dark in ((1280, False), (390, True)):
+            browser.open(tmp_path / "audit.html", width=width, dark=dark)
+            assert browser.complaints() == [] and browser.run("document.scripts.length + document.images.length") == 0
+            assert {address.partition(":")[0] for address in browser.requested()} == {"file", "data"}
+            assert browser.run("document.documentElement.scrollWidth") <= width
+        assert browser.run("document.querySelectorAll('.image').length") == 9 + MISTAKES
+        assert EVIL in browser.run("document.querySelector('.trio').textContent + document.body.textContent")
