@@ -13,8 +13,7 @@ from fairflac.errors import Stopped
 from fairflac.reproduction.execute.executor import share_trained
 from fairflac.reproduction.execute.local import LocalExecutor
 from fairflac.reproduction.plan import Job, jobs_for
-from fairflac.runs.directory import Run
-from fairflac.training.pipeline import Place
+from fairflac.runs.directory import Run, Workspace
 
 MANY = 400  # epochs; nobody waits for the last
 
@@ -68,7 +67,7 @@ def driver(runs: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def drive(runs: Path) -> None:
     try:
-        LocalExecutor(1).run(jobs_for([config(epochs=MANY)]), Place(runs, runs), Recorder())
+        LocalExecutor(1).run(jobs_for([config(epochs=MANY)]), Workspace(runs, runs), Recorder())
     except Stopped:
         sys.exit(130)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from fairflac.training.pipeline import Place
+from fairflac.runs.directory import Workspace
 from toy import TASK, toy_data
 
 SPLITS = {"train": 64, "val": 48, "test": 32}
@@ -56,5 +56,5 @@ def settings(table: Path, **own: object) -> dict[str, object]:
     return {**SETTINGS, "epochs": 6, "path": str(table), **own}
 
 
-def place(folder: Path) -> Place:
-    return Place(folder / "runs", folder / "data", silent=True)
+def workspace(folder: Path) -> Workspace:
+    return Workspace(folder / "runs", folder / "data", silent=True)

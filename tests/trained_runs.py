@@ -8,15 +8,15 @@ from PIL import Image
 
 import small_runs
 from fairflac.config.run_config import resolve
-from fairflac.runs.directory import Run
-from fairflac.training.pipeline import Place, train
+from fairflac.runs.directory import Run, Workspace
+from fairflac.training.pipeline import train_config
 
 
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Vanilla on coloured digits."""
-    place = tmp_path_factory.mktemp("runs")
-    run = train(small_runs.config(), Place(place, place, silent=True))
+    workspace = tmp_path_factory.mktemp("runs")
+    run = train_config(small_runs.config(), Workspace(workspace, workspace, silent=True))
     assert run is not None
     return run
 
@@ -41,9 +41,9 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def folder_run(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """FLAC-B on a folder: no attribute is known, and files are decoded larger than the network sees them."""
-    place = tmp_path_factory.mktemp("runs")
+    workspace = tmp_path_factory.mktemp("runs")
     changes = {"path": str(photos), "size": 16, "epochs": 12, "lr": 0.02, "net": "simple-conv", "kernel_size": 3}
     changes |= {"channels": [2, 2, 2, 2], "batch_size": 8, "precision": "32-true", "augment": "none", "alpha": 0.1}
-    run = train(resolve("folder", "flac-b", 0, changes), Place(place, place, silent=True))
+    run = train_config(resolve("folder", "flac-b", 0, changes), Workspace(workspace, workspace, silent=True))
     assert run is not None
     return run

@@ -44,10 +44,11 @@ def test_coloured_digits(seed: int, q: float, tmp_path: Path) -> None:
     from fairflac.auditing.subject import Choice, subject
     from fairflac.config.run_config import resolve
     from fairflac.inference.open import open_model
-    from fairflac.training.pipeline import Place, train
+    from fairflac.runs.directory import Workspace
+    from fairflac.training.pipeline import train_config
 
     changes = {"q": q, "epochs": 8, "kernel_size": 5, "strides": [1, 2, 1, 1], "validation": 0.2}
-    run = train(resolve("biased-digits", "vanilla", seed, changes), Place(tmp_path, tmp_path, silent=True))
+    run = train_config(resolve("biased-digits", "vanilla", seed, changes), Workspace(tmp_path, tmp_path, silent=True))
     assert run is not None
     model = open_model(str(run.path))
     chosen = subject(model, Choice("biased-digits", tmp_path, split="validation"))

@@ -136,7 +136,7 @@ def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object, **options: object) -> None:
         raise AssertionError("something is trained")
 
-    monkeypatch.setattr("fairflac.debiasing.pipeline.train", refuse)
+    monkeypatch.setattr("fairflac.debiasing.pipeline.train_config", refuse)
 
 
 @pytest.fixture

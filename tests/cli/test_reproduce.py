@@ -11,7 +11,7 @@ import pytest
 
 from fairflac.cli import main
 from fairflac.reproduction.paper import scales
-from fairflac.training.pipeline import train
+from fairflac.training.pipeline import train_config
 
 SMALL = {"epochs": 1, "channels": [2, 2, 2, 2], "kernel_size": 3}
 
@@ -51,9 +51,9 @@ def test_a_table_is_made_once_and_rebuilt_from_its_runs(tiny_scale, monkeypatch,
 class InThisProcess:
     """Trains one run after the other. Starting a process for each takes longer than these runs do."""
 
-    def run(self, jobs, place, watch):
+    def run(self, jobs, workspace, watch):
         for job in jobs:
-            train(job.config, replace(place, silent=True))
+            train_config(job.config, replace(workspace, silent=True))
             watch.finished(job)
         return {}
 

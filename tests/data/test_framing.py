@@ -22,8 +22,8 @@ from fairflac.errors import UserError
 from fairflac.inference.metadata import Facts
 from fairflac.inference.open import open_model
 from fairflac.inference.predict import answers
-from fairflac.runs.directory import Run
-from fairflac.training.pipeline import Place, train
+from fairflac.runs.directory import Run, Workspace
+from fairflac.training.pipeline import train_config
 from fairflac.types import TaskSpec
 
 SIZE = 14
@@ -143,7 +143,7 @@ def trained_on(kind: type[Dataset], root: Path, monkeypatch: pytest.MonkeyPatch)
         dataset=kind.name, method="vanilla", net="simple-conv", seed=0, train=small, net_options=options,
         data_options={"path": str(root / "own")},
     )  # fmt: skip
-    run = train(config, Place(root / "runs", root, silent=True))
+    run = train_config(config, Workspace(root / "runs", root, silent=True))
     assert run is not None
     return run
 

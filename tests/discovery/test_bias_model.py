@@ -14,10 +14,10 @@ from fairflac.discovery.bias_model import bias_source
 from fairflac.errors import UserError
 from fairflac.metrics.evidence import count_guesses
 from fairflac.nets.simple_conv import SimpleConvNet
-from fairflac.runs.directory import Run, find_runs
+from fairflac.runs.directory import Run, Workspace, find_runs
 from fairflac.training.build import load_config, load_method, load_split
 from fairflac.training.evaluate import infer
-from fairflac.training.pipeline import Place, adopt, rehearse, train
+from fairflac.training.pipeline import adopt, rehearse, train_config
 
 TINY = {"epochs": 1, "channels": [2, 2, 4, 4], "kernel_size": 3, "precision": "32-true"}
 
@@ -26,7 +26,7 @@ TINY = {"epochs": 1, "channels": [2, 2, 4, 4], "kernel_size": 3, "precision": "3
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Run]:
     """A FLAC run and its bias model."""
     folder = tmp_path_factory.mktemp("runs")
-    run = train(resolve("biased-digits", "flac", 0, TINY), Place(folder, folder, silent=True))
+    run = train_config(resolve("biased-digits", "flac", 0, TINY), Workspace(folder, folder, silent=True))
     assert run is not None
     bias_run = next(path for path in folder.rglob(run.result["bias_model"]))
     return run, Run(bias_run)
@@ -124,7 +124,7 @@ def test_weights_from_a_file_as_bias_model(finished: tuple[Run, Run], fabric: Fa
     _, features = infer(model, data, fabric, torch.arange(len(data)))
     torch.save(model.net.state_dict(), tmp_path / "colour.pth")
     changes = {**TINY, "bias_model.weights": str(tmp_path / "colour.pth"), "bias_model.epochs": 0}
-    other = train(resolve("biased-digits", "flac", 0, changes), Place(tmp_path, tmp_path, silent=True))
+    other = train_config(resolve("biased-digits", "flac", 0, changes), Workspace(tmp_path, tmp_path, silent=True))
     assert other is not None
     np.testing.assert_array_equal(np.load(other.bias_features), features.numpy())
     assert "agreement:colour" not in other.result["bias_model_quality"]  # nobody says what its outputs mean
@@ -139,16 +139,16 @@ def test_a_finished_run_as_bias_model(finished: tuple[Run, Run], tmp_path: Path)
     run, bias_run = finished
     config = resolve("biased-digits", "flac", 0, {**TINY, "bias_model": str(bias_run.path)})
     assert config == load_config(run)
-    place = Place(tmp_path, tmp_path, silent=True)
-    adopt(bias_run.path, place)
-    other = train(config, place)
+    workspace = Workspace(tmp_path, tmp_path, silent=True)
+    adopt(bias_run.path, workspace)
+    other = train_config(config, workspace)
     assert other is not None and other.result["test"] == run.result["test"]
     assert len(find_runs(tmp_path)) == 2
 
 
 def test_labels_that_trained_the_bias_model_are_owned_up_to(tmp_path: Path) -> None:
     config = resolve("biased-digits", "flac-b", 0, TINY | {"bias_model.method": "groupdro"})
-    run = train(config, Place(tmp_path, tmp_path, silent=True))
+    run = train_config(config, Workspace(tmp_path, tmp_path, silent=True))
     assert run is not None and run.result["attribute_labels"] == 1.0
 
 
@@ -166,25 +166,25 @@ def test_what_ends_a_run_is_said_before_its_bias_model_is_trained(
     fine = {f"bias_model.{key}": value for key, value in {"batch_size": 128, "selection": "last"}.items()}
     config = resolve("biased-digits", "flac", 0, {**TINY, **fine, **changes})
     with pytest.raises(UserError, match=told):
-        train(config, Place(tmp_path, tmp_path, silent=True))
+        train_config(config, Workspace(tmp_path, tmp_path, silent=True))
     assert not find_runs(tmp_path)
 
 
 def test_a_finished_bias_model_is_opened_before_anything_is_trained(finished: tuple[Run, Run], photos: Path) -> None:
     config = resolve("biased-digits", "flac", 0, {**TINY, "epochs": 2, "bias_model": str(finished[1].path)})
-    place = Place(finished[1].path.parents[2], photos, silent=True)
-    rehearse(config, place)
+    workspace = Workspace(finished[1].path.parents[2], photos, silent=True)
+    rehearse(config, workspace)
     (finished[1].path / "last.pt").rename(finished[1].path / "away.pt")
     try:
         with pytest.raises(UserError, match=r"there is no checkpoint"):
-            rehearse(config, place)
+            rehearse(config, workspace)
     finally:
         (finished[1].path / "away.pt").rename(finished[1].path / "last.pt")
 
 
 def test_a_result_has_the_validation_of_the_kept_epoch_and_every_class(tmp_path: Path) -> None:
     changes = {**TINY, "epochs": 3, "lr": 0.3, "validation": 0.1, "selection": "accuracy"}  # the rate makes it jump
-    run = train(resolve("biased-digits", "vanilla", 0, changes), Place(tmp_path, tmp_path, silent=True))
+    run = train_config(resolve("biased-digits", "vanilla", 0, changes), Workspace(tmp_path, tmp_path, silent=True))
     assert run is not None
     result, shares = run.result, [entry["validation"]["accuracy"] for entry in run.history]
     assert result["validation"]["accuracy"] == max(shares) and len(set(shares)) > 1

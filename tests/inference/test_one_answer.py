@@ -18,9 +18,9 @@ from fairflac.exporting.write import export
 from fairflac.inference.model import predictions as table_of
 from fairflac.inference.open import open_model
 from fairflac.inference.predict import answers
-from fairflac.runs.directory import Run
+from fairflac.runs.directory import Run, Workspace
 from fairflac.training.build import load_config, load_method, load_split
-from fairflac.training.pipeline import Place, train
+from fairflac.training.pipeline import train_config
 from fairflac.training.validation import predict
 from program import Program
 
@@ -62,7 +62,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(request: pytest.FixtureRequest, photographs: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     changes = {"path": str(photographs), "size": 16, "epochs": 3, "lr": 0.02, "batch_size": 10, "augment": "none"}
     config = resolve("folder", "vanilla", 0, {**changes, **NET, "validation": 0.0, "precision": request.param})
-    trained = train(config, Place(tmp_path_factory.mktemp("runs"), data, silent=True))
+    trained = train_config(config, Workspace(tmp_path_factory.mktemp("runs"), data, silent=True))
     assert trained is not None and trained.env["precision"] == request.param
     return trained
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from report.hand_made import table
 
 from fairflac.metrics import Measured
 from fairflac.metrics.evidence import (
@@ -20,7 +21,6 @@ from fairflac.metrics.evidence import (
 )
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.predictions import Predictions
-from report.hand_made import table
 
 
 @pytest.mark.parametrize("kind", BOUNDS)

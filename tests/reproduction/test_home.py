@@ -4,24 +4,24 @@ from pathlib import Path
 
 from fairflac.reproduction.execute.ray import Home, made_away, news
 from fairflac.reproduction.execute.worker import make
-from fairflac.training.pipeline import Place
+from fairflac.runs.directory import Workspace
 from small_runs import config
 
 
 def test_a_run_and_its_bias_model(tmp_path: Path):
     """The bias model was made at home; away it is there, and not made again."""
-    made, place, home = config("flac"), Place(tmp_path, tmp_path), Home(tmp_path)
+    made, workspace, home = config("flac"), Workspace(tmp_path, tmp_path), Home(tmp_path)
     bias_model = made.stage_one()
-    assert make(bias_model, place).end == "done"
+    assert make(bias_model, workspace).end == "done"
     asked: list[tuple[object, ...]] = []
 
     def ask(*words: object):
         asked.append(words[:2])
         return getattr(home, str(words[0]))(*words[1:])
 
-    assert made_away(made, place, ask).end == "done"
-    run = place.run(made)
-    assert run.done and run.result["bias_model"] == place.run(bias_model).path.name and len(run.history) == 1
+    assert made_away(made, workspace, ask).end == "done"
+    run = workspace.run(made)
+    assert run.done and run.result["bias_model"] == workspace.run(bias_model).path.name and len(run.history) == 1
     assert not run.in_use and ("keep", bias_model.folder) not in asked
     assert sorted(path.name for path in run.path.iterdir() if path.is_file()) == sorted(
         {*news(run.path, {}), "lock"}
@@ -31,15 +31,15 @@ def test_a_run_and_its_bias_model(tmp_path: Path):
 def test_reasons_name_the_folder_at_home(tmp_path: Path):
     crashing = config().model_copy(update={"net_options": {"depth": 3}})
     home = Home(tmp_path)
-    outcome = made_away(crashing, Place(tmp_path, tmp_path), lambda method, *rest: getattr(home, method)(*rest))
+    outcome = made_away(crashing, Workspace(tmp_path, tmp_path), lambda method, *rest: getattr(home, method)(*rest))
     log = tmp_path / crashing.folder / "worker.log"
     assert str(log) in outcome.reason and "TypeError" in log.read_text()
 
 
 def test_in_use_at_home(tmp_path: Path):
-    home, place = Home(tmp_path), Place(tmp_path, tmp_path)
-    with place.run(config()).locked():
-        outcome = made_away(config(), place, lambda method, *rest: getattr(home, method)(*rest))
+    home, workspace = Home(tmp_path), Workspace(tmp_path, tmp_path)
+    with workspace.run(config()).locked():
+        outcome = made_away(config(), workspace, lambda method, *rest: getattr(home, method)(*rest))
     assert outcome.end == "in use" and "in use by process" in outcome.reason
 
 

@@ -12,7 +12,8 @@ import torch
 from fairflac.config.run_config import RunConfig
 from fairflac.reproduction.execute.local import LocalExecutor, default_workers
 from fairflac.reproduction.plan import Job, jobs_for
-from fairflac.training.pipeline import Place, train
+from fairflac.runs.directory import Workspace
+from fairflac.training.pipeline import train_config
 from small_runs import MANY, Recorder, config, driver, has_epochs, wait_until
 
 LONG = config(epochs=MANY)
@@ -24,16 +25,16 @@ def broken_bias_model(seed: int) -> RunConfig:
 
 def test_a_grid(tmp_path: Path):
     """Bias models once and first, done runs skipped, a failure told to those that need it and no others."""
-    place = Place(tmp_path, tmp_path)
+    workspace = Workspace(tmp_path, tmp_path)
     made_before = config(seed=7)
-    train(made_before, Place(tmp_path, tmp_path, silent=True))
+    train_config(made_before, Workspace(tmp_path, tmp_path, silent=True))
     good = [config("flac", seed) for seed in (0, 1)]
     jobs = jobs_for([broken_bias_model(0), broken_bias_model(1), made_before, *good])
     watch = Recorder()
-    failed = LocalExecutor(2).run(jobs, place, watch)
+    failed = LocalExecutor(2).run(jobs, workspace, watch)
 
     [bias_model] = {job.needs for job in jobs if job.config in good}
-    assert all(place.run(made).done for made in good)
+    assert all(workspace.run(made).done for made in good)
     for made in good:
         assert watch.told.index(("finished", bias_model)) < watch.told.index(("started", made.folder))
         assert watch.shares[made.folder][-1] == 1
@@ -50,7 +51,7 @@ def test_a_grid(tmp_path: Path):
 
 def test_a_driver_that_is_stopped_and_then_killed(tmp_path: Path):
     """Nothing is lost either way, and no worker trains on for nobody."""
-    run = Place(tmp_path, tmp_path).run(LONG)
+    run = Workspace(tmp_path, tmp_path).run(LONG)
     with driver(tmp_path) as process:
         wait_until(lambda: has_epochs(run))
         process.send_signal(signal.SIGINT)
@@ -68,32 +69,32 @@ def test_a_driver_that_is_stopped_and_then_killed(tmp_path: Path):
 
 
 def test_a_worker_that_is_killed_goes_on_but_only_once(tmp_path: Path):
-    place, victim = Place(tmp_path, tmp_path), config(epochs=8)
+    workspace, victim = Workspace(tmp_path, tmp_path), config(epochs=8)
     seen: list[dict[str, object]] = []
 
     def kill(job: Job) -> None:
-        run = place.run(job.config)
+        run = workspace.run(job.config)
         if job.config == LONG or not seen:
             os.kill(json.loads(run.owner.read_text())["pid"], signal.SIGKILL)
         if job.config == victim and not seen:
             seen.extend(run.history)
 
-    failed = LocalExecutor(2).run(jobs_for([victim, LONG]), place, Recorder(kill))
-    run = place.run(victim)
+    failed = LocalExecutor(2).run(jobs_for([victim, LONG]), workspace, Recorder(kill))
+    run = workspace.run(victim)
     assert run.done and 1 <= len(seen) < 8 and run.history[: len(seen)] == seen
     assert list(failed) == [LONG.folder] and "was killed by SIGKILL" in failed[LONG.folder]
 
 
 def test_a_run_that_another_process_makes_is_waited_for(tmp_path: Path):
-    place, watch = Place(tmp_path, tmp_path), Recorder()
+    workspace, watch = Workspace(tmp_path, tmp_path), Recorder()
     made, other = config(), config(seed=1)
-    with place.run(made).locked():
-        executor = threading.Thread(target=LocalExecutor(1).run, args=(jobs_for([made, other]), place, watch))
+    with workspace.run(made).locked():
+        executor = threading.Thread(target=LocalExecutor(1).run, args=(jobs_for([made, other]), workspace, watch))
         executor.start()
         wait_until(lambda: ("finished", other.folder) in watch.told)
-        assert ("started", made.folder) in watch.told and not place.run(made).done
+        assert ("started", made.folder) in watch.told and not workspace.run(made).done
     executor.join()
-    assert place.run(made).done and watch.told[-1] == ("finished", made.folder)
+    assert workspace.run(made).done and watch.told[-1] == ("finished", made.folder)
 
 
 def test_workers_fill_the_cores(monkeypatch: pytest.MonkeyPatch):

@@ -1,13 +1,13 @@
 from fairflac.config.run_config import resolve
 from fairflac.reproduction.make import make
-from fairflac.training.pipeline import Place
+from fairflac.runs.directory import Workspace
 
 
 class Remembers:
     def __init__(self):
         self.keys = []
 
-    def run(self, jobs, place, watch):
+    def run(self, jobs, workspace, watch):
         self.keys = [job.key for job in jobs]
         return {}
 
@@ -18,8 +18,8 @@ def test_a_finished_run_needs_its_bias_model_no_more(tmp_path):
     run.mkdir(parents=True)
     (run / "done").touch()
     executor = Remembers()
-    assert make("table", [done, missing], Place(tmp_path, tmp_path, silent=True), executor) == {}
+    assert make("table", [done, missing], Workspace(tmp_path, tmp_path, silent=True), executor) == {}
     assert executor.keys == [missing.stage_one().folder, missing.folder]
     executor.keys = []
-    make("table", [done], Place(tmp_path, tmp_path, silent=True), executor)
+    make("table", [done], Workspace(tmp_path, tmp_path, silent=True), executor)
     assert executor.keys == []  # not even asked

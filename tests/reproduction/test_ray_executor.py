@@ -13,7 +13,7 @@ import torch
 from fairflac.errors import Stopped, UserError
 from fairflac.reproduction.execute.ray import RayExecutor
 from fairflac.reproduction.plan import Job, jobs_for
-from fairflac.training.pipeline import Place
+from fairflac.runs.directory import Workspace
 from small_runs import MANY, Recorder, config
 
 # Ray leaves files and processes to the system when it shuts down, and says nothing about it but this.
@@ -41,40 +41,42 @@ def cluster() -> Iterator[Any]:
 def test_a_node_that_is_killed_loses_nothing(cluster: Any, tmp_path: Path, shared: bool):
     """Two runs on two nodes; the one of the killed node goes on elsewhere from its last checkpoint."""
     node = cluster.add_node(**NODE)
-    place, seen = Place(tmp_path, tmp_path), dict[str, list[dict[str, Any]]]()
+    workspace, seen = Workspace(tmp_path, tmp_path), dict[str, list[dict[str, Any]]]()
     runs = [config(seed=seed, epochs=30) for seed in (0, 1)]
 
     def kill(job: Job) -> None:
-        seen.setdefault(job.key, place.run(job.config).history)
+        seen.setdefault(job.key, workspace.run(job.config).history)
         if len(seen) == 2 and node in cluster.worker_nodes:
             cluster.remove_node(node, allow_graceful=False)
 
     watch = Recorder(kill)
-    failed = RayExecutor(cluster.address, cpus=1, gpus=0, retries=2, shared=shared).run(jobs_for(runs), place, watch)
+    failed = RayExecutor(cluster.address, cpus=1, gpus=0, retries=2, shared=shared).run(
+        jobs_for(runs), workspace, watch
+    )
     assert failed == {} and node not in cluster.worker_nodes
     for made in runs:
-        run = place.run(made)
+        run = workspace.run(made)
         assert run.done and len(run.history) == 30 and run.result["test"] and not run.in_use
         assert run.history[: len(seen[made.folder])] == seen[made.folder]  # seconds and all: it went on
         assert len(seen[made.folder]) < 30
 
 
 def test_without_a_shared_folder_bias_models_travel(cluster: Any, tmp_path: Path):
-    place, made = Place(tmp_path, tmp_path), config("flac")
+    workspace, made = Workspace(tmp_path, tmp_path), config("flac")
     broken = config("flac-b", **{"bias_model.selection": "accuracy", "bias_model.validation": 0.0})
     executor = RayExecutor(cluster.address, cpus=1, gpus=0, retries=0, shared=False)
-    failed = executor.run(jobs_for([made, broken]), place, Recorder())
-    assert place.run(made).done and place.run(made.stage_one()).done
+    failed = executor.run(jobs_for([made, broken]), workspace, Recorder())
+    assert workspace.run(made).done and workspace.run(made.stage_one()).done
     assert set(failed) == {broken.folder, broken.stage_one().folder}
     assert "needs validation data" in failed[broken.folder]
 
 
 def test_asked_to_stop(cluster: Any, tmp_path: Path):
-    place, made = Place(tmp_path, tmp_path), config(epochs=MANY)
+    workspace, made = Workspace(tmp_path, tmp_path), config(epochs=MANY)
     watch = Recorder(lambda job: os.kill(os.getpid(), signal.SIGTERM))
     with pytest.raises(Stopped, match="1 of 1 runs are left"):
-        RayExecutor(cluster.address, cpus=1, gpus=0, retries=0, shared=True).run(jobs_for([made]), place, watch)
-    run = place.run(made)
+        RayExecutor(cluster.address, cpus=1, gpus=0, retries=0, shared=True).run(jobs_for([made]), workspace, watch)
+    run = workspace.run(made)
     assert not run.done and not run.in_use
     assert torch.load(run.last, weights_only=True)["state"]["step"] >= 1  # saved when it was asked, inside an epoch
 
@@ -82,16 +84,16 @@ def test_asked_to_stop(cluster: Any, tmp_path: Path):
 def test_a_run_that_fits_nowhere(cluster: Any, tmp_path: Path):
     executor = RayExecutor(cluster.address, cpus=1, gpus=4, retries=0, shared=True)
     with pytest.raises(UserError, match="no machine of the Ray cluster has 1 CPUs and 4 GPUs"):
-        executor.run([], Place(tmp_path, tmp_path), Recorder())
+        executor.run([], Workspace(tmp_path, tmp_path), Recorder())
 
 
 def test_an_address_where_nobody_answers(tmp_path: Path):
     pytest.importorskip("ray", reason=WITHOUT)
     with pytest.raises(UserError, match=r"no Ray cluster answers at '127\.0\.0\.1:1'"):
-        RayExecutor("127.0.0.1:1", 1, 0, 1, True).run([], Place(tmp_path, tmp_path), Recorder())
+        RayExecutor("127.0.0.1:1", 1, 0, 1, True).run([], Workspace(tmp_path, tmp_path), Recorder())
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UserError, match=r'pip install "fairflac\[ray\]"'):
-        RayExecutor(None, 1, 0, 1, True).run([], Place(tmp_path, tmp_path), Recorder())
+        RayExecutor(None, 1, 0, 1, True).run([], Workspace(tmp_path, tmp_path), Recorder())

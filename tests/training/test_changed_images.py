@@ -12,16 +12,16 @@ from fairflac.data.own.folder import Folder
 from fairflac.errors import UserError
 from fairflac.metrics.comparison import compare
 from fairflac.reporting.models import on_the_same_images
-from fairflac.runs.directory import Run
-from fairflac.training.pipeline import Place, train
+from fairflac.runs.directory import Run, Workspace
+from fairflac.training.pipeline import train_config
 from program import Program, refused
 
 CHANGES = {"size": 16, "epochs": 1, "net": "simple-conv", "kernel_size": 3, "channels": [2, 2, 2, 2], "batch_size": 8}
 
 
-def trained(photos: Path, place: Path, seed: int = 0, resume: bool = True) -> Run:
+def trained(photos: Path, workspace: Path, seed: int = 0, resume: bool = True) -> Run:
     config = resolve("folder", "vanilla", seed, {**CHANGES, "path": str(photos), "precision": "32-true"})
-    run = train(config, Place(place, place, silent=True), resume=resume)
+    run = train_config(config, Workspace(workspace, workspace, silent=True), resume=resume)
     assert run is not None
     return run
 

@@ -12,11 +12,11 @@ from fairflac.config.run_config import resolve
 from fairflac.errors import Stopped, UserError
 from fairflac.nets.resnet import ResNet18
 from fairflac.nets.simple_conv import SimpleConvNet
-from fairflac.runs.directory import Run
+from fairflac.runs.directory import Run, Workspace
 from fairflac.system import bf16, checkpoint, hardware
 from fairflac.training import engine, precision
 from fairflac.training.engine import make_fabric
-from fairflac.training.pipeline import Place, fit, train
+from fairflac.training.pipeline import fit, train_config
 from fairflac.types import Network, Output
 from toy import ToyNet, toy_config, toy_data, toy_method
 
@@ -194,10 +194,10 @@ def test_each_stage_has_its_own_precision(photos: Path, tmp_path: Path) -> None:
     changes = {"path": str(photos), "size": 16, "precision": "bf16-mixed", "bias_model.precision": "32-true"}
     tiny = {"net": "simple-conv", "channels": [2, 2, 2, 2], "kernel_size": 3, "batch_size": 8, "epochs": 1}
     config = resolve("folder", "flac-b", 0, {**changes, **tiny})
-    place = Place(tmp_path, tmp_path, silent=True)
-    run, stage_one = train(config, place), config.stage_one()
+    workspace = Workspace(tmp_path, tmp_path, silent=True)
+    run, stage_one = train_config(config, workspace), config.stage_one()
     assert run is not None and stage_one is not None
-    assert run.env["precision"] == "bf16-mixed" and place.run(stage_one).env["precision"] == "32-true"
+    assert run.env["precision"] == "bf16-mixed" and workspace.run(stage_one).env["precision"] == "32-true"
     assert run.env["processes"] == 1
 
 

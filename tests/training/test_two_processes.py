@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 from fairflac.config.run_config import resolve
-from fairflac.runs.directory import find_runs
-from fairflac.training.pipeline import Place
+from fairflac.runs.directory import Workspace, find_runs
 
 TINY = {"epochs": 1, "channels": [2, 2, 2, 2], "kernel_size": 3}
 
@@ -31,7 +30,7 @@ def test_each_run_has_its_precision_and_the_console_is_ours(tmp_path: Path) -> N
 
 
 def test_what_the_first_process_refuses_is_one_line(tmp_path: Path) -> None:
-    run = Place(tmp_path, tmp_path).run(resolve("biased-digits", "vanilla", 0, TINY))
+    run = Workspace(tmp_path, tmp_path).run(resolve("biased-digits", "vanilla", 0, TINY))
     with run.locked():
         done = on_two("vanilla", tmp_path)
     (line,) = done.stderr.splitlines()

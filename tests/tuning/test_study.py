@@ -11,7 +11,7 @@ from fairflac.runs.directory import find_runs
 from fairflac.tuning.plan import make_plan
 from fairflac.tuning.space import Space, parse_searches
 from fairflac.tuning.study import Found, tune
-from toy_table import flipped, place, settings, toy_table
+from toy_table import flipped, settings, toy_table, workspace
 
 DIVERGING = parse_searches(["alpha=1.0,1e300"])
 ALPHA = parse_searches(["alpha=0.01:100"])
@@ -20,7 +20,7 @@ ALPHA = parse_searches(["alpha=0.01:100"])
 def search(
     folder: Path, table: Path, number: int, rule: str = "guessed-groups", space: Space = ALPHA, **own: Any
 ) -> Found:
-    return tune(make_plan("csv", "flac-b", 0, settings(table, **own), space, rule), place(folder), number)
+    return tune(make_plan("csv", "flac-b", 0, settings(table, **own), space, rule), workspace(folder), number)
 
 
 def chosen(found: Found) -> list[Any]:

@@ -31,7 +31,8 @@ def demo(
     from fairflac.config.run_config import resolve
     from fairflac.reporting.page.render import write
     from fairflac.reporting.text.tables import as_json, as_text, rows
-    from fairflac.training.pipeline import Place, train
+    from fairflac.runs.directory import Workspace
+    from fairflac.training.pipeline import train_config
 
     configs = [resolve(DATASET, method, seed, settings) for method in METHODS]
     share = 100 * (1 - configs[0].data_options["q"])
@@ -40,7 +41,7 @@ def demo(
         "Who reads the digit?",
         err=json,
     )
-    finished = [run for config in configs if (run := train(config, Place(runs, data)))]
+    finished = [run for config in configs if (run := train_config(config, Workspace(runs, data)))]
     report = runs / "report.html"
     write(finished, report, title="fairflac demo: does the model read the digit or its colour?")
     typer.echo(as_json(rows(finished)) if json else f"\n{as_text(rows(finished))}")

@@ -11,7 +11,7 @@ from fairflac.cli.options import Data, Json, Runs
 if TYPE_CHECKING:
     from fairflac.config.run_config import RunConfig
     from fairflac.reproduction.execute.executor import Executor
-    from fairflac.training.pipeline import Place
+    from fairflac.runs.directory import Workspace
 
 
 class ScaleName(StrEnum):
@@ -66,22 +66,22 @@ def reproduce(
     if rebuild is None:
         check_folder(runs)
 
-    from fairflac.training.pipeline import Place
+    from fairflac.runs.directory import Workspace
 
     chosen: Executor | None = None
     if rebuild is not None and not rebuild.is_dir():
         raise UserError(f"--from {rebuild}: there is no such folder; give one with runs in it")
     if rebuild is None:
         chosen = _executor(executor, workers, threads, address, (cpus, gpus), retries, shared)
-    place = Place(rebuild or runs, data)
+    workspace = Workspace(rebuild or runs, data)
     whole = name == "table1" or name.startswith("figure")
     if whole and (only or q or seeds):
         raise UserError(f"--only, --q and --seeds are for tables of results: {name} shows what it shows")
     if name == "table1":
         return _applicability(output, json)
     if name.startswith("figure"):
-        return _figure(name, scale, place, chosen, output)
-    _table(name, scale, _words(only), _numbers(q), seeds, place, chosen, output, json)
+        return _figure(name, scale, workspace, chosen, output)
+    _table(name, scale, _words(only), _numbers(q), seeds, workspace, chosen, output, json)
 
 
 def _executor(
@@ -127,7 +127,7 @@ def _applicability(output: Path, json: bool) -> None:
     typer.echo(pages["json" if json else "md"])
 
 
-def _figure(name: str, scale: ScaleName, place: "Place", executor: "Executor | None", output: Path) -> None:
+def _figure(name: str, scale: ScaleName, workspace: "Workspace", executor: "Executor | None", output: Path) -> None:
     from fairflac.errors import UserError
     from fairflac.reporting.figures.registry import save_figures
     from fairflac.reproduction.paper.figures import figure_configs
@@ -135,12 +135,12 @@ def _figure(name: str, scale: ScaleName, place: "Place", executor: "Executor | N
     from fairflac.system.progress import tell
 
     configs = figure_configs(name, scale.value)
-    failures = _make(name, configs, place, executor)
-    done = [run for config in configs if (run := place.run(config)).done]
+    failures = _make(name, configs, workspace, executor)
+    done = [run for config in configs if (run := workspace.run(config)).done]
     if not done:
-        raise UserError(f"no run of {name} is there: {next(iter(failures.values()), f'none in {place.runs}')}")
+        raise UserError(f"no run of {name} is there: {next(iter(failures.values()), f'none in {workspace.runs}')}")
     for config in configs:
-        if not place.run(config).done:
+        if not workspace.run(config).done:
             tell(f"{name} is drawn without {config.folder}: {failures.get(config.folder, 'not run')}")
     for line in save_figures(done, output / f"{name}-{scale}", [FIGURES[name].drawing]):
         typer.echo(line)
@@ -153,7 +153,7 @@ def _table(
     only: list[str],
     q: list[float],
     seeds: int | None,
-    place: "Place",
+    workspace: "Workspace",
     executor: "Executor | None",
     output: Path,
     json: bool,
@@ -165,12 +165,12 @@ def _table(
     from fairflac.system.files import write_text
 
     grid = plan(published(name), scale.value, only=only, q=q, seeds=seeds)
-    failures = _make(grid.table.name, grid.configs(), place, executor)
+    failures = _make(grid.table.name, grid.configs(), workspace, executor)
     if executor is not None:
         from fairflac.reproduction.make import measure_elsewhere
 
-        failures |= measure_elsewhere(grid, place)
-    filled = fill(grid, place.runs, failures)
+        failures |= measure_elsewhere(grid, workspace)
+    filled = fill(grid, workspace.runs, failures)
     stem = f"{grid.table.name}-{scale}"
     for ending, write in FORMATS.items():
         write_text(output / f"{stem}.{ending}", write(filled))
@@ -179,12 +179,14 @@ def _table(
     _say_what_failed(grid.configs(), failures)
 
 
-def _make(label: str, configs: "list[RunConfig]", place: "Place", executor: "Executor | None") -> dict[str, str]:
+def _make(
+    label: str, configs: "list[RunConfig]", workspace: "Workspace", executor: "Executor | None"
+) -> dict[str, str]:
     if executor is None:
         return {}
     from fairflac.reproduction.make import make
 
-    return make(label, configs, place, executor)
+    return make(label, configs, workspace, executor)
 
 
 def _say_what_failed(configs: "list[RunConfig]", failures: dict[str, str]) -> None:

@@ -40,12 +40,13 @@ def train_command(
     from fairflac.config.run_config import resolve
     from fairflac.reporting.sections.alarms import alarms, sentences
     from fairflac.reporting.text.tables import as_json, as_text, rows
-    from fairflac.training.pipeline import Place, adopt, train
+    from fairflac.runs.directory import Workspace
+    from fairflac.training.pipeline import adopt, train_config
 
-    config, place = resolve(dataset, method, seed, settings), Place(runs, data)
+    config, workspace = resolve(dataset, method, seed, settings), Workspace(runs, data)
     if isinstance(settings.get("bias_model"), str):
-        adopt(Path(settings["bias_model"]), place)
-    run = train(config, place, resume=resume, devices=devices, num_nodes=num_nodes)
+        adopt(Path(settings["bias_model"]), workspace)
+    run = train_config(config, workspace, resume=resume, devices=devices, num_nodes=num_nodes)
     if run is None:
         return  # another process reports
     table = rows([run])

@@ -47,17 +47,18 @@ def tune_command(
     searched = {key.strip(): values.partition(",")[0] for key, _, values in (text.partition("=") for text in searches)}
     arrange(dataset, method, settings | searched)
 
-    from fairflac.training.pipeline import Place, adopt
+    from fairflac.runs.directory import Workspace
+    from fairflac.training.pipeline import adopt
     from fairflac.tuning.page import as_json, as_text, train_command
     from fairflac.tuning.plan import make_plan
     from fairflac.tuning.space import load_optuna, parse_searches
     from fairflac.tuning.study import tune
 
     load_optuna()  # what is missing is said before anything else
-    place = Place(runs, data)
+    workspace = Workspace(runs, data)
     if isinstance(settings.get("bias_model"), str):
-        adopt(Path(settings["bias_model"]), place)
-    found = tune(make_plan(dataset, method, seed, settings, parse_searches(searches), rule), place, trials)
+        adopt(Path(settings["bias_model"]), workspace)
+    found = tune(make_plan(dataset, method, seed, settings, parse_searches(searches), rule), workspace, trials)
     places = [("--runs", runs, RUNS), ("--data", data, data_root())]
     command = train_command(
         found, *(word for name, here, usual in places if here != usual for word in (name, str(here)))

@@ -19,11 +19,11 @@ from fairflac.metrics.classes import Change
 from fairflac.reporting.names import Names
 from fairflac.reporting.page.render import write as write_report
 from fairflac.reporting.sections.alarms import alarms, sentences
-from fairflac.runs.directory import CHOICE, Run
+from fairflac.runs.directory import CHOICE, Run, Workspace
 from fairflac.system.files import check_folder, write_text
 from fairflac.system.progress import tell
 from fairflac.training.build import load_config, load_split
-from fairflac.training.pipeline import Place, adopt, rehearse, train
+from fairflac.training.pipeline import adopt, rehearse, train_config
 from fairflac.training.validation import predict
 
 TITLE = "Does the model lean on a shortcut, and did debiasing help?"
@@ -50,23 +50,23 @@ def debias(request: Request, data: Path, clock: Clock | None = None) -> Outcome:
     checked_classes(request.listing())
     bias = _models(request, Plan(request.output, "", request.provisional(), {})).bias  # its faults cost no measuring
     plan = planned(request, clock, bias.work)
-    place = Place(request.output / "runs", data)
+    workspace = Workspace(request.output / "runs", data)
     if bias.run is not None:
-        adopt(bias.run, place)
+        adopt(bias.run, workspace)
     models = _models(request, plan)
-    _rehearse(models, place)
+    _rehearse(models, workspace)
     tell(_announcement(request, plan.size, models.bias, clock))
     pace = plan.size.epoch_seconds
     if models.stage_one.train.epochs:
-        pace = _pace(_trained(models.stage_one, place, as_bias_model=True), models) or pace
-    schedule = Schedule(request, place, clock)
+        pace = _pace(_trained(models.stage_one, workspace, as_bias_model=True), models) or pace
+    schedule = Schedule(request, workspace, clock)
     plan = schedule.decide(plan, models.plain, pace * (1 + AGAINST))
-    runs = {VANILLA: _trained(_models(request, plan).plain, place)}
+    runs = {VANILLA: _trained(_models(request, plan).plain, workspace)}
     pace = _pace(runs[VANILLA], models) or pace
     plan = schedule.decide(plan, models.against, pace * AGAINST)
     models = _models(request, plan)
-    runs[models.against.method] = _trained(models.against, place)
-    choice = _choice(runs, models.against, place)
+    runs[models.against.method] = _trained(models.against, workspace)
+    choice = _choice(runs, models.against, workspace)
     return _leave(request, choice, runs, plan, clock)
 
 
@@ -103,13 +103,13 @@ class Schedule:
     """Looks at the clock when the turn of a model has come."""
 
     request: Request
-    place: Place
+    workspace: Workspace
     clock: Clock
 
     def decide(self, plan: Plan, config: RunConfig, epoch: float) -> Plan:
         """How many epochs it gets: as planned, or fewer if time is short; `epoch`: seconds that each one costs."""
         model, planned = config.method, plan.of(config.method).epochs
-        if model in plan.epochs or "epochs" in self.request.changes or self.place.run(config).done:
+        if model in plan.epochs or "epochs" in self.request.changes or self.workspace.run(config).done:
             return plan
         epochs = self.clock.affords(epoch, planned)
         if epochs < planned:
@@ -126,26 +126,26 @@ def _pace(run: Run, models: Models) -> float | None:
     return seconds / config.train.epochs
 
 
-def _rehearse(models: Models, place: Place) -> None:
+def _rehearse(models: Models, workspace: Workspace) -> None:
     """Before the first model is trained: what would end any of them."""
     for config in (models.plain, models.against, _guesser(models.against)):
-        rehearse(config, place)
-    validation = load_split(models.against, place.data, "validation")
+        rehearse(config, workspace)
+    validation = load_split(models.against, workspace.data, "validation")
     if validation is None or not len(validation):
         raise UserError("there is no validation image to choose by: add images, or a folder 'val'")
 
 
-def _trained(config: RunConfig, place: Place, *, as_bias_model: bool = False) -> Run:
-    run = train(config, place, as_bias_model=as_bias_model)
+def _trained(config: RunConfig, workspace: Workspace, *, as_bias_model: bool = False) -> Run:
+    run = train_config(config, workspace, as_bias_model=as_bias_model)
     assert run is not None  # one process
     return run
 
 
-def _choice(runs: dict[str, Run], against: RunConfig, place: Place) -> Choice:
-    validation = load_split(against, place.data, "validation")
+def _choice(runs: dict[str, Run], against: RunConfig, workspace: Workspace) -> Choice:
+    validation = load_split(against, workspace.data, "validation")
     assert validation is not None
     guesser = _guesser(against)
-    guess = predict(_trained(guesser, place, as_bias_model=True), validation).prediction
+    guess = predict(_trained(guesser, workspace, as_bias_model=True), validation).prediction
     tables = {name: predict(run, validation) for name, run in runs.items()}
     pairs = float(runs[against.method].result["bias_model_quality"].get("pairs", 0.0))
     of_classes = (guesser.target, guesser.dataset) == ("class", against.dataset) and _same_images(guesser, against)

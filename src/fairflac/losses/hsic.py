@@ -1,13 +1,12 @@
 """HSIC: how much two representations of the same samples depend on each other."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor
 
 Similarity = Literal["rbf", "linear"]
-Width = Annotated[float, Field(gt=0)] | Literal["median", "mean"]
+Width = float | Literal["median", "mean"]
 
 FEWEST = 4  # samples that the estimator is defined for
 NARROWEST = 1e-6  # σ² of equal samples, whose median and mean distances are 0

@@ -1,7 +1,7 @@
 """ReBias: be independent of a network that by its design can see little but the bias."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, ClassVar, final
+from typing import Annotated, ClassVar, Literal, final
 
 import torch
 import torch.nn.functional as F
@@ -9,7 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from fairflac.losses.gather import gather
-from fairflac.losses.hsic import Similarity, Width, hsic
+from fairflac.losses.hsic import Similarity, hsic
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
@@ -41,7 +41,7 @@ class ReBias(Method):
         lam_f: Annotated[float, Field(ge=0)] = 1.0,  # the paper's, as the next two
         lam_g: Annotated[float, Field(ge=0)] = 1.0,
         kernel: Similarity = "rbf",
-        sigma: Width = 1.0,  # of the public code on Biased-MNIST
+        sigma: Annotated[float, Field(gt=0)] | Literal["median", "mean"] = 1.0,  # of the public code on Biased-MNIST
     ) -> None:
         super().__init__(net, spec)
         self.biased_net = biased_net

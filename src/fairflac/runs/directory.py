@@ -12,15 +12,15 @@ import socket
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
 from fairflac.errors import RunInUse, UserError
-from fairflac.system.files import (write_text)
+from fairflac.system.files import data_root, write_text
 from fairflac.metrics.predictions import (Predictions)
 
 CONFIG, LOCK = "config.toml", "lock"
@@ -193,6 +193,37 @@ class Run:
 
     def _read_json(self, name: str) -> dict[str, Any]:
         return _parsed(self.path / name, json.loads, self._read(name))
+
+
+class HasFolder(Protocol):
+    """A config, which names the folder of its run."""
+
+    @property
+    def folder(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Where runs and data are, and whether progress is shown.
+
+    Args:
+        runs: the folder of run directories.
+        data: the folder of datasets; without it `FAIRFLAC_DATA`, or a folder in the user's cache.
+        silent: show no progress.
+
+    Example:
+        >>> from pathlib import Path
+        >>> Workspace(runs=Path("experiments")).runs.name
+        'experiments'
+    """
+
+    runs: Path = Path("runs")
+    data: Path = field(default_factory=data_root)
+    silent: bool = False
+
+    def run(self, config: HasFolder) -> Run:
+        """The run of a config, trained or not."""
+        return Run(self.runs / config.folder)
 
 
 def _parsed(path: Path, parse: Callable[[str], dict[str, Any]], text: str) -> dict[str, Any]:

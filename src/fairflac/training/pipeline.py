@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from fairflac.errors import UserError
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
 from fairflac.metrics.classes import class_numbers
-from fairflac.runs.directory import Run
+from fairflac.runs.directory import Run, Workspace
 from fairflac.runs.gallery import Gallery, Samples
 from fairflac.system import checkpoint
 from fairflac.system.files import check_folder, write_text
@@ -33,28 +33,16 @@ from fairflac.training.precision import check_precision, choose_precision
 from fairflac.types import Batch
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where runs and data are, and whether progress is shown."""
-
-    runs: Path
-    data: Path
-    silent: bool = False
-
-    def run(self, config: RunConfig) -> Run:
-        return Run(self.runs / config.folder)
-
-
-def adopt(path: Path, place: Place) -> None:
-    """Copy a finished run from elsewhere to where `place` would have made it."""
-    home = place.run(RunConfig.model_validate(Run.open(path).config)).path
+def adopt(path: Path, workspace: Workspace) -> None:
+    """Copy a finished run from elsewhere to where `workspace` would have made it."""
+    home = workspace.run(RunConfig.model_validate(Run.open(path).config)).path
     if not home.exists():
         shutil.copytree(path, home)
 
 
-def train(
+def train_config(
     config: RunConfig,
-    place: Place,
+    workspace: Workspace,
     *,
     resume: bool = True,
     devices: int = 1,
@@ -62,13 +50,13 @@ def train(
     as_bias_model: bool = False,
 ) -> Run | None:
     """Train what is not trained yet, stage 1 included; the finished run, or None on all processes but the first."""
-    run = place.run(config)
+    run = workspace.run(config)
     if run.done and resume:
         _check_images(config, run)
         return run
     fabric = make_fabric(devices=devices, num_nodes=num_nodes)
     try:
-        _complete(config, place, fabric, resume, _bias_label(config) if as_bias_model else None)
+        _complete(config, workspace, fabric, resume, _bias_label(config) if as_bias_model else None)
     except RuntimeError as error:  # from a message between processes: what ended the first one is for it to tell
         if fabric.is_global_zero or ("gloo" not in str(error) and not isinstance(error, torch.distributed.DistError)):
             raise
@@ -76,19 +64,19 @@ def train(
     return run if fabric.is_global_zero else None
 
 
-def rehearse(config: RunConfig, place: Place, resume: bool = True) -> None:
+def rehearse(config: RunConfig, workspace: Workspace, resume: bool = True) -> None:
     """Do everything but training, for a run and the one it depends on: what would end them later is said now."""
-    check_folder(place.runs)
-    stage_one, run = config.stage_one(), place.run(config)
-    bias_run = stage_one and place.run(stage_one)
+    check_folder(workspace.runs)
+    stage_one, run = config.stage_one(), workspace.run(config)
+    bias_run = stage_one and workspace.run(stage_one)
     if stage_one and bias_run:
         _check_images(stage_one, bias_run)
         if not bias_run.done:
-            build_method(stage_one, load_splits(stage_one, place.data).train.task)
+            build_method(stage_one, load_splits(stage_one, workspace.data).train.task)
     if resume:
         _check_images(config, run)
     if not (run.done and resume):
-        data = load_splits(config, place.data).train
+        data = load_splits(config, workspace.data).train
         build_method(config, data.task)
         if bias_run and bias_run.done:
             _try_bias_model(bias_run, data)
@@ -107,9 +95,11 @@ def _try_bias_model(run: Run, data: BiasedDataset) -> None:
         ) from error
 
 
-def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = True, label: str | None = None) -> Run:
+def _complete(
+    config: RunConfig, workspace: Workspace, fabric: Fabric, resume: bool = True, label: str | None = None
+) -> Run:
     """One run and the run it depends on, on processes that already work together; `label`: what progress calls it."""
-    run = place.run(config)
+    run = workspace.run(config)
     if resume:
         _check_images(config, run)
     if run.done and resume:
@@ -118,11 +108,11 @@ def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = Tr
         raise UserError(f"batch_size {config.train.batch_size} does not divide by {fabric.world_size} processes")
     check_precision(config.train.precision, fabric.device)
     stage_one = config.stage_one()
-    if stage_one is not None and not place.run(stage_one).done:
-        rehearse(config, place, resume)
-    bias_run = _complete(stage_one, place, fabric, label=_bias_label(stage_one)) if stage_one else None
+    if stage_one is not None and not workspace.run(stage_one).done:
+        rehearse(config, workspace, resume)
+    bias_run = _complete(stage_one, workspace, fabric, label=_bias_label(stage_one)) if stage_one else None
     if not fabric.is_global_zero:
-        _train(config, place, fabric, run, bias_run, label)
+        _train(config, workspace, fabric, run, bias_run, label)
         return run
     with run.locked():
         if run.done and resume and fabric.world_size == 1:
@@ -131,7 +121,7 @@ def _complete(config: RunConfig, place: Place, fabric: Fabric, resume: bool = Tr
             run.forget()
         run.begin(config.to_toml(), {**describe(), "processes": fabric.world_size})
         write_text(run.images, images_of(config) or "")
-        _train(config, place, fabric, run, bias_run, label)
+        _train(config, workspace, fabric, run, bias_run, label)
     return run
 
 
@@ -150,18 +140,18 @@ def _check_images(config: RunConfig, run: Run) -> None:
 
 
 def _train(
-    config: RunConfig, place: Place, fabric: Fabric, run: Run, bias_run: Run | None, label: str | None = None
+    config: RunConfig, workspace: Workspace, fabric: Fabric, run: Run, bias_run: Run | None, label: str | None = None
 ) -> None:
     fabric.barrier()
     assert config.seed is not None
-    data, validation, test = load_splits(config, place.data)
+    data, validation, test = load_splits(config, workspace.data)
     if fabric.is_global_zero:
         Samples.of(data).save(run.samples)
     bias = bias_source(config, data, fabric, run, bias_run) if bias_run else None
     torch.manual_seed(config.seed)  # the same initial weights on all processes
     method = build_method(config, data.task)
     label = label or (config.method if config.target == "class" else _bias_label(config))
-    state = fit(method, config, data, fabric, run, bias, validation, label=label, silent=place.silent)
+    state = fit(method, config, data, fabric, run, bias, validation, label=label, silent=workspace.silent)
     history = state.history
     if config.train.selection != "last":
         best = checkpoint.load(run.best)
@@ -172,7 +162,7 @@ def _train(
         guess = predictions(load_method(bias_run).to(fabric.device), test, fabric).prediction
         table = replace(table, guess=guess, guess_counts=bias.guess_counts)
     if fabric.is_global_zero:
-        if not place.silent and (collapse := collapse_advice(table, "test")):
+        if not workspace.silent and (collapse := collapse_advice(table, "test")):
             tell(f"{label}: {collapse}")
         training_images: list[int] = np.bincount(data.y, minlength=data.task.num_classes).tolist()
         result = {

@@ -13,11 +13,11 @@ from fairflac.data.base import BiasedDataset
 from fairflac.errors import Diverged, UserError
 from fairflac.metrics.evidence import NAME, with_guess, with_pseudo_groups
 from fairflac.metrics.selection import GUESSED, ORACLE, VALIDATION_RULES
-from fairflac.runs.directory import Run
+from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import write_text
 from fairflac.system.progress import tell
 from fairflac.training.build import load_split
-from fairflac.training.pipeline import Place, rehearse, train
+from fairflac.training.pipeline import rehearse, train_config
 from fairflac.training.validation import predict, without_labels
 from fairflac.tuning.plan import Plan
 from fairflac.tuning.space import Settings, describe, propose, size
@@ -39,16 +39,16 @@ class Judge:
         return VALIDATION_RULES[self.rule](table if self.guess is None else with_guess(table, self.guess))
 
 
-def make_judge(rule: str, config: RunConfig, guesser: RunConfig, place: Place) -> Judge:
+def make_judge(rule: str, config: RunConfig, guesser: RunConfig, workspace: Workspace) -> Judge:
     """For runs of the data of `config`. `guesser` is trained if the rule asks for it, as a run like any other."""
-    data = load_split(config, place.data, "validation")
+    data = load_split(config, workspace.data, "validation")
     if data is None or not len(data):
         raise UserError(f"{config.dataset} has no validation data here, and a search cannot do without")
     if rule.startswith(ORACLE) and not data.bias:
         raise UserError(f"--rule {rule} needs attribute labels, and {config.dataset} has none for this target")
     if rule != GUESSED:
         return Judge(rule, data, None, None)
-    run = train(guesser, place, as_bias_model=True)
+    run = train_config(guesser, workspace, as_bias_model=True)
     assert run is not None  # one process
     table = without_labels(predict(run, data))
     pseudo = with_pseudo_groups(with_guess(table, table.prediction))
@@ -77,21 +77,21 @@ class Found:
     run: Run  # of the best
 
 
-def tune(plan: Plan, place: Place, number: int) -> Found:
+def tune(plan: Plan, workspace: Workspace, number: int) -> Found:
     """`number` trials, or as many as there are different settings. What is on record or trained is not repeated."""
-    rehearse(plan.base, place)
+    rehearse(plan.base, workspace)
     tell(f"tune {plan.method} on {plan.dataset}: {describe(plan.space)}; rule {plan.rule}")
-    judge = make_judge(plan.rule, plan.base, plan.guesser, place)
-    record = Record(place.runs / plan.dataset / plan.method / f"tune-{plan.id}.json", plan)
+    judge = make_judge(plan.rule, plan.base, plan.guesser, workspace)
+    record = Record(workspace.runs / plan.dataset / plan.method / f"tune-{plan.id}.json", plan)
     trials, number = record.read()[:number], int(min(number, size(plan.space)))
     while len(trials) < number:
-        trials.append(_attempt(plan, place, judge, _next(plan, trials)))
+        trials.append(_attempt(plan, workspace, judge, _next(plan, trials)))
         record.write(trials)
         tell(_progress(plan, trials, number))
     best = best_of(trials)
     if best is None:
         raise UserError(f"all {len(trials)} trainings diverged: lower lr, or the range of what is searched")
-    run = train(plan.config(best.settings), place)
+    run = train_config(plan.config(best.settings), workspace)
     assert run is not None  # one process
     return Found(plan, judge, trials, best, run)
 
@@ -108,10 +108,10 @@ def _next(plan: Plan, trials: Sequence[Trial]) -> Settings:
     return propose(plan.space, [(trial.settings, trial.value or 0.0) for trial in trials], plan.seed)
 
 
-def _attempt(plan: Plan, place: Place, judge: Judge, settings: Settings) -> Trial:
+def _attempt(plan: Plan, workspace: Workspace, judge: Judge, settings: Settings) -> Trial:
     config = plan.config(settings)
     try:
-        run = train(config, place)
+        run = train_config(config, workspace)
     except Diverged as error:
         tell(str(error))
         return Trial(settings, None, config.folder, None)

@@ -14,10 +14,9 @@ from fairflac.errors import Stopped
 from fairflac.reproduction.estimate import image_passes
 from fairflac.reproduction.execute.worker import Outcome
 from fairflac.reproduction.plan import Job
-from fairflac.runs.directory import Run
+from fairflac.runs.directory import Run, Workspace
 from fairflac.system.progress import Meter, meter
 from fairflac.system.stopping import stop_requests
-from fairflac.training.pipeline import Place
 
 TICK_SECONDS = 0.25  # between two looks at the workers
 
@@ -38,7 +37,7 @@ class Watch(Protocol):
 class Executor(Protocol):
     """Makes runs somewhere."""
 
-    def run(self, jobs: Sequence[Job], place: Place, watch: Watch) -> dict[str, str]:
+    def run(self, jobs: Sequence[Job], workspace: Workspace, watch: Watch) -> dict[str, str]:
         """Make all that is not done. Returns a line for each key that failed; raises Stopped after a signal."""
 
 
@@ -60,12 +59,12 @@ class Crew(Protocol):
 
     room: int  # for so many at a time
 
-    def start(self, job: Job, place: Place) -> Worker: ...
+    def start(self, job: Job, workspace: Workspace) -> Worker: ...
 
 
-def carry_out(jobs: Sequence[Job], place: Place, watch: Watch, crew: Crew, *, retries: int) -> dict[str, str]:
+def carry_out(jobs: Sequence[Job], workspace: Workspace, watch: Watch, crew: Crew, *, retries: int) -> dict[str, str]:
     """Make the runs with a crew; a worker that is lost is replaced up to `retries` times for each run."""
-    work = _Work(jobs, place, watch, crew, retries)
+    work = _Work(jobs, workspace, watch, crew, retries)
     with stop_requests() as stop:
         try:
             while work.waiting or work.workers:
@@ -86,8 +85,8 @@ def carry_out(jobs: Sequence[Job], place: Place, watch: Watch, crew: Crew, *, re
 class _Work:
     """Where every job of one call stands."""
 
-    def __init__(self, jobs: Sequence[Job], place: Place, watch: Watch, crew: Crew, retries: int) -> None:
-        self.place, self.watch, self.crew, self.retries = place, watch, crew, retries
+    def __init__(self, jobs: Sequence[Job], workspace: Workspace, watch: Watch, crew: Crew, retries: int) -> None:
+        self.workspace, self.watch, self.crew, self.retries = workspace, watch, crew, retries
         self.waiting = {job.key: job for job in jobs}
         self.workers: dict[str, tuple[Job, Worker]] = {}
         self.elsewhere: dict[str, Job] = {}  # waiting for a process that is not ours to finish it
@@ -100,7 +99,7 @@ class _Work:
         """Start what is ready; drop what is done, or can never be made."""
         self.elsewhere = {}
         for key, job in list(self.waiting.items()):
-            run = self.place.run(job.config)
+            run = self.workspace.run(job.config)
             if run.done:
                 self.watch.finished(self.waiting.pop(key))
             elif job.needs in self.reasons:
@@ -110,7 +109,7 @@ class _Work:
             elif run.in_use:
                 self.elsewhere[key] = job
             else:
-                self.workers[key] = (self.waiting.pop(key), self.crew.start(job, self.place))
+                self.workers[key] = (self.waiting.pop(key), self.crew.start(job, self.workspace))
 
     def settle(self) -> None:
         """Note who has ended, and how."""
@@ -135,7 +134,7 @@ class _Work:
             if job.key not in self.shares:
                 self.shares[job.key] = 0.0
                 self.watch.started(job)
-            share = share_trained(self.place.run(job.config), job.config.train.epochs)
+            share = share_trained(self.workspace.run(job.config), job.config.train.epochs)
             if share > self.shares[job.key]:
                 self.shares[job.key] = share
                 self.watch.progress(job, share)

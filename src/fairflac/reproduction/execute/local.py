@@ -16,8 +16,8 @@ from contextlib import suppress
 from fairflac.reproduction.execute.executor import Watch, carry_out
 from fairflac.reproduction.execute.worker import Outcome, log_of, task_line
 from fairflac.reproduction.plan import Job
+from fairflac.runs.directory import Workspace
 from fairflac.system.hardware import best_device
-from fairflac.training.pipeline import Place
 
 RETRIES = 1  # a process that was killed goes on once; killed again, something is wrong with the run or the machine
 
@@ -29,11 +29,11 @@ class LocalExecutor:
         self.threads = threads or 1
         self.room = workers or default_workers(self.threads)
 
-    def run(self, jobs: Sequence[Job], place: Place, watch: Watch) -> dict[str, str]:
-        return carry_out(jobs, place, watch, self, retries=RETRIES)
+    def run(self, jobs: Sequence[Job], workspace: Workspace, watch: Watch) -> dict[str, str]:
+        return carry_out(jobs, workspace, watch, self, retries=RETRIES)
 
-    def start(self, job: Job, place: Place) -> "_Process":
-        return _Process(job, place, self.threads)
+    def start(self, job: Job, workspace: Workspace) -> "_Process":
+        return _Process(job, workspace, self.threads)
 
 
 def default_workers(threads: int) -> int:
@@ -46,8 +46,8 @@ def default_workers(threads: int) -> int:
 class _Process:
     """A worker on a leash: its standard input, which closes when this process lets go or dies."""
 
-    def __init__(self, job: Job, place: Place, threads: int) -> None:
-        self.log = log_of(place.run(job.config))
+    def __init__(self, job: Job, workspace: Workspace, threads: int) -> None:
+        self.log = log_of(workspace.run(job.config))
         self.log.parent.mkdir(parents=True, exist_ok=True)
         counts = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
         with self.log.open("a") as stream:
@@ -63,7 +63,7 @@ class _Process:
         assert self.process.stdin and self.process.stdout
         self.leash, self.answers = self.process.stdin, self.process.stdout
         with suppress(BrokenPipeError):  # it died already: so the outcome will say
-            self.leash.write(task_line(job.config, place))
+            self.leash.write(task_line(job.config, workspace))
             self.leash.flush()
 
     def at_work(self) -> bool:

@@ -20,9 +20,8 @@ from fairflac.errors import RunInUse, UserError
 from fairflac.reproduction.execute.executor import Watch, carry_out
 from fairflac.reproduction.execute.worker import Outcome, make
 from fairflac.reproduction.plan import Job
-from fairflac.runs.directory import Run
+from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import replacing
-from fairflac.training.pipeline import Place
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -39,12 +38,12 @@ class RayExecutor:
     def __init__(self, address: str | None, cpus: float, gpus: float, retries: int, shared: bool) -> None:
         self.address, self.cpus, self.gpus, self.retries, self.shared = address, cpus, gpus, retries, shared
 
-    def run(self, jobs: Sequence[Job], place: Place, watch: Watch) -> dict[str, str]:
-        place = replace(place, runs=place.runs.resolve(), data=place.data.resolve())
+    def run(self, jobs: Sequence[Job], workspace: Workspace, watch: Watch) -> dict[str, str]:
+        workspace = replace(workspace, runs=workspace.runs.resolve(), data=workspace.data.resolve())
         with _connected(self.address):
             self._check_room()
-            crew = _Crew(self, None if self.shared else _home(place))
-            return carry_out(jobs, place, watch, crew, retries=self.retries)
+            crew = _Crew(self, None if self.shared else _home(workspace))
+            return carry_out(jobs, workspace, watch, crew, retries=self.retries)
 
     def _check_room(self) -> None:
         """A task that fits nowhere would wait for ever."""
@@ -86,27 +85,27 @@ def _knock(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=10).close()
 
 
-def _home(place: Place) -> "ActorHandle[Home]":
+def _home(workspace: Workspace) -> "ActorHandle[Home]":
     """On the machine of the driver, whose folder of runs it keeps."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    home: ActorHandle[Home] = ray.remote(num_cpus=0, scheduling_strategy=here)(Home).remote(place.runs)
+    home: ActorHandle[Home] = ray.remote(num_cpus=0, scheduling_strategy=here)(Home).remote(workspace.runs)
     return home
 
 
-def _work(config: RunConfig, place: Place, home: "ActorHandle[Home] | None") -> Outcome:
+def _work(config: RunConfig, workspace: Workspace, home: "ActorHandle[Home] | None") -> Outcome:
     """The task."""
     if home is None:
-        return make(config, place)
+        return make(config, workspace)
     import ray
 
     def ask(method: str, *arguments: object) -> Files:
         answer: Files = ray.get(getattr(home, method).remote(*arguments))
         return answer
 
-    return made_away(config, place, ask)
+    return made_away(config, workspace, ask)
 
 
 class _Crew:
@@ -120,15 +119,17 @@ class _Crew:
         self.home = home
         self.task: Any = ray.remote(num_cpus=executor.cpus, num_gpus=executor.gpus, max_retries=0)(_work)
 
-    def start(self, job: Job, place: Place) -> "_Task":
-        return _Task(self.task.remote(job.config, place, self.home), job, place, self.home)
+    def start(self, job: Job, workspace: Workspace) -> "_Task":
+        return _Task(self.task.remote(job.config, workspace, self.home), job, workspace, self.home)
 
 
 class _Task:
     """A worker somewhere in the cluster."""
 
-    def __init__(self, answer: "ObjectRef[Outcome]", job: Job, place: Place, home: "ActorHandle[Home] | None") -> None:
-        self.answer, self.key, self.run, self.home = answer, job.key, place.run(job.config), home
+    def __init__(
+        self, answer: "ObjectRef[Outcome]", job: Job, workspace: Workspace, home: "ActorHandle[Home] | None"
+    ) -> None:
+        self.answer, self.key, self.run, self.home = answer, job.key, workspace.run(job.config), home
 
     def at_work(self) -> bool:
         return self.run.owner.exists()
@@ -202,10 +203,10 @@ class Ask(Protocol):
     def __call__(self, method: str, *arguments: object) -> Files: ...
 
 
-def made_away(config: RunConfig, place: Place, ask: Ask) -> Outcome:
+def made_away(config: RunConfig, workspace: Workspace, ask: Ask) -> Outcome:
     """`make`, where the folder of runs cannot be reached."""
     with tempfile.TemporaryDirectory(prefix="fairflac-") as folder:
-        away = replace(place, runs=Path(folder))
+        away = replace(workspace, runs=Path(folder))
         try:
             write_files(away.run(config).path, ask("open", config.folder))
         except RunInUse as error:
@@ -215,7 +216,7 @@ def made_away(config: RunConfig, place: Place, ask: Ask) -> Outcome:
                 write_files(away.run(stage_one).path, ask("read", stage_one.folder))
             with _mirrored(away.run(config).path, lambda files: ask("keep", config.folder, files)):
                 outcome = make(config, away)
-            return replace(outcome, reason=outcome.reason.replace(folder, str(place.runs)))
+            return replace(outcome, reason=outcome.reason.replace(folder, str(workspace.runs)))
         finally:
             ask("close", config.folder)
 

@@ -19,8 +19,8 @@ from typing import Literal
 
 from fairflac.config.run_config import RunConfig
 from fairflac.errors import RunInUse, Stopped, UserError, describe_os_error
-from fairflac.runs.directory import Run
-from fairflac.training.pipeline import Place, train
+from fairflac.runs.directory import Run, Workspace
+from fairflac.training.pipeline import train_config
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ def log_of(run: Run) -> Path:
     return run.path / "worker.log"
 
 
-def make(config: RunConfig, place: Place) -> Outcome:
+def make(config: RunConfig, workspace: Workspace) -> Outcome:
     """Train one run (or go on with it) and say how it ended."""
-    log = log_of(place.run(config))
+    log = log_of(workspace.run(config))
     try:
         with _spoken_into(log):
-            train(config, replace(place, silent=True))
+            train_config(config, replace(workspace, silent=True))
     except RunInUse as error:
         return Outcome("in use", str(error))
     except UserError as error:
@@ -75,9 +75,9 @@ def _spoken_into(log: Path) -> Iterator[None]:
                 log.unlink()
 
 
-def task_line(config: RunConfig, place: Place) -> str:
+def task_line(config: RunConfig, workspace: Workspace) -> str:
     """What a worker process reads."""
-    task = {"config": config.model_dump(mode="json"), "runs": str(place.runs), "data": str(place.data)}
+    task = {"config": config.model_dump(mode="json"), "runs": str(workspace.runs), "data": str(workspace.data)}
     return json.dumps(task) + "\n"
 
 
@@ -94,7 +94,7 @@ def main() -> None:
         task = json.loads(sys.stdin.readline())
         threading.Thread(target=_stop_when_left_alone, daemon=True).start()
         config = RunConfig.model_validate(task["config"])
-        outcome = make(config, Place(Path(task["runs"]), Path(task["data"])))
+        outcome = make(config, Workspace(Path(task["runs"]), Path(task["data"])))
         json.dump(asdict(outcome), answers)
 
 
