@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from audit.toys import rule
 
+from auditing.toys import rule
 from fairflac.auditing.subject import in_order_of, taken_for_granted
 from fairflac.data.base import BiasedDataset
 from fairflac.errors import UserError

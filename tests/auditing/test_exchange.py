@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from audit.toys import rule
 
+from auditing.toys import rule
 from fairflac.auditing import cues as exchange
 from fairflac.auditing.cues import follow, paired
 from fairflac.inference.model import Trained

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from audit.toys import without_labels
 
+from auditing.toys import without_labels
 from fairflac.discovery import guesses as guessing
 from fairflac.discovery.guesses import folds, guesses
 from toy import toy_data

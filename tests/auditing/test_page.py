@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audit.made import made_audit, measured
 
+from auditing.made import made_audit, measured
 from browser import Browser, chromium
 from fairflac.auditing.page import MISTAKES, render, surest_with_the_guess, write
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audit.toys import rule
 
+from auditing.toys import rule
 from fairflac.auditing.subject import SEEN, Choice, subject
 from fairflac.errors import UserError
 from fairflac.inference.model import Trained

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from audit.made import made_audit, measured
 
+from auditing.made import made_audit, measured
 from fairflac.auditing.page import as_text
 from fairflac.auditing.verdict import UNNAMED, verdict
 from fairflac.metrics.evidence import BOUNDS

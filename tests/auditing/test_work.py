@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audit.toys import ALWAYS, NEVER, rule, toy_model, toy_subject
 from lightning_fabric import Fabric
 
+from auditing.toys import ALWAYS, NEVER, rule, toy_model, toy_subject
 from fairflac.auditing.pipeline import audit
 from fairflac.auditing.subject import Subject
 from fairflac.auditing.verdict import verdict

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report.hand_made import photos, table, write_run
 
 from fairflac.cli import main
 from fairflac.reporting.figures.registry import NAMES, _endings
+from reporting.hand_made import photos, table, write_run
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report.hand_made import table
 
 from fairflac.metrics import Measured
 from fairflac.metrics.evidence import (
@@ -21,6 +20,7 @@ from fairflac.metrics.evidence import (
 )
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.predictions import Predictions
+from reporting.hand_made import table
 
 
 @pytest.mark.parametrize("kind", BOUNDS)

@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from report.hand_made import table
 
 from fairflac.metrics.representation import (
     alignment_on_s,
@@ -13,6 +12,7 @@ from fairflac.metrics.representation import (
     quadratic_mutual_information,
     similarities,
 )
+from reporting.hand_made import table
 
 RNG = np.random.default_rng(0)
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report.hand_made import MakeRun, write_run
+
+from reporting.hand_made import MakeRun, write_run
 
 
 @pytest.fixture

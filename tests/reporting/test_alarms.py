@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report.hand_made import CLASSES, MakeRun, table
 
 from fairflac.exporting.card import escaped
 from fairflac.reporting.page.render import render
 from fairflac.reporting.sections.alarms import alarms, sentences, validated
+from reporting.hand_made import CLASSES, MakeRun, table
 
 NAMES = {"classes": ["ant", "bee", "cow", "dog"]}
 

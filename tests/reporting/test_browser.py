@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report.hand_made import MakeRun, gallery, table
 
 from browser import Browser, chromium
 from fairflac.reporting.page.render import write
+from reporting.hand_made import MakeRun, gallery, table
 
 EVIL_CLASS, EVIL_FILE = "<img src=x onerror=alert(1)>", "photo {}</script><script>alert(2)</script>.png"
 NAMES = {"classes": [EVIL_CLASS, "bee", "cow", "dog"], "attributes": {"hue": ["red", "green", "blue", "grey"]}}

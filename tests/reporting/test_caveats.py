@@ -1,8 +1,7 @@
 """Caveats: always there, and louder where they apply."""
 
-from report.hand_made import MakeRun, table
-
 from fairflac.reporting.sections.provenance import caveats
+from reporting.hand_made import MakeRun, table
 
 
 def test_they_are_always_there(make_run: MakeRun) -> None:

@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-from report.hand_made import MakeRun, table
 
 from fairflac.reporting.models import models
 from fairflac.reporting.names import Names
@@ -11,6 +10,7 @@ from fairflac.reporting.sections.results import group_tables, result
 from fairflac.reporting.sections.verdict import certainty
 from fairflac.reporting.text.tables import rows
 from fairflac.runs.directory import Run
+from reporting.hand_made import MakeRun, table
 
 
 def said(runs: list[Run]) -> str:

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from report.hand_made import MakeRun, table
 
 from fairflac.reporting.models import models
 from fairflac.reporting.sections.provenance import bias_run, cost, duration
+from reporting.hand_made import MakeRun, table
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(35.4, "35 s"), (600, "10 min"), (9000, "2.5 h")])

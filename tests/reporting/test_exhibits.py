@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report.hand_made import gallery, table
-from report.test_sprite import decoded
 
 from fairflac.errors import UserError
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.representation import nearest
 from fairflac.reporting.names import Names
 from fairflac.reporting.sections.exhibits import MISTAKES, Exhibits, exhibits
+from reporting.hand_made import gallery, table
+from reporting.test_sprite import decoded
 
 NAMES = Names(["ant", "bee", "cow", "dog"], {"hue": ["red", "green", "blue", "grey"]})
 TABLES = {"vanilla": table(1.0, 0.2), "flac": table(0.9, 0.7)}

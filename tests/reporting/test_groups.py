@@ -1,11 +1,11 @@
 """The table of groups: every model in its column, every group in its line."""
 
 import pytest
-from report.hand_made import CLASSES, PER_GROUP, table
 
 from fairflac.metrics import group_table
 from fairflac.reporting.names import Names
 from fairflac.reporting.sections.results import group_tables
+from reporting.hand_made import CLASSES, PER_GROUP, table
 
 NAMES = Names(["ant", "bee", "cow", "dog"], {"hue": ["red", "green", "blue", "grey"]})
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-from report.hand_made import table
 
 from fairflac.reporting.names import Names, combinations
+from reporting.hand_made import table
 
 RESULT = {"classes": ["cat", "dog"], "attributes": {"hue": ["red", "blue"]}}
 

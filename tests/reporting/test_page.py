@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report.hand_made import MakeRun, gallery, table
 
 import fairflac.reporting
 from fairflac.errors import UserError
 from fairflac.reporting.page.render import render, write
 from fairflac.runs.directory import Run
+from reporting.hand_made import MakeRun, gallery, table
 
 NAMES = {"classes": ["ant", "bee", "cow", "dog"], "attributes": {"hue": ["red", "green", "blue", "grey"]}}
 VOID = {"meta", "link", "img", "source", "br"}

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
-from report.hand_made import MakeRun, table
 
 from fairflac.reporting.page.render import render
 from fairflac.reporting.sections.verdict import pseudo_group_sentences
+from reporting.hand_made import MakeRun, table
 
 KNOWN = table(1.0, 0.5)
 TRAINING = 80 * np.eye(4, dtype=int) + 5  # images by class and guess

@@ -1,12 +1,12 @@
 """Numbers with their intervals."""
 
 import pytest
-from report.hand_made import MakeRun, table
 
 from fairflac.metrics import METRICS, Measured, measure
 from fairflac.metrics.scores import ACCURACIES
 from fairflac.reporting.sections.results import MEANINGS, further_metrics, result, worst_of_attributes
 from fairflac.reporting.text.tables import rows
+from reporting.hand_made import MakeRun, table
 
 
 def test_a_result_has_the_row_and_what_was_measured(make_run: MakeRun) -> None:

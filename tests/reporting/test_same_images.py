@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from report.hand_made import table
-
 from fairflac.reporting.models import on_the_same_images
+from reporting.hand_made import table
 
 
 def test_models_of_other_images_are_left_out() -> None:

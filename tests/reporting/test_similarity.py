@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from report.hand_made import table
 
 from fairflac.errors import UserError
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.figures.similarity import PairSimilarities, class_first, pair_similarities
+from reporting.hand_made import table
 
 
 def tiny(attributes: int) -> Predictions:

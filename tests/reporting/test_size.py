@@ -5,11 +5,11 @@ import time
 import numpy as np
 import pytest
 from PIL import Image
-from report.hand_made import MakeRun
 
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.page.render import render
 from fairflac.runs.gallery import MISTAKES, SHOWN, Gallery
+from reporting.hand_made import MakeRun
 
 IMAGES, CLASSES, FEATURES = 10_000, 10, 512
 

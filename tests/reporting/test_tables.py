@@ -4,11 +4,11 @@ import json
 from dataclasses import replace
 
 import pytest
-from report.hand_made import MakeRun, table
 
 from fairflac.errors import UserError
 from fairflac.reporting.text.tables import Row, as_json, as_text, rows
 from fairflac.runs.directory import Run
+from reporting.hand_made import MakeRun, table
 
 ROW = Row("vanilla", "toy", "toy, q = 0.9", "abc", 0, 0.45, 0.9, 0.3, 0.0, 0.5, 320, 12.34, "class")
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from report.hand_made import PER_GROUP, MakeRun, table
 
 from fairflac.metrics import measure
 from fairflac.reporting.models import effective_size, models
@@ -13,6 +12,7 @@ from fairflac.reporting.sections.results import mean_of_seeds, result
 from fairflac.reporting.sections.verdict import Verdict, margin, verdict
 from fairflac.reporting.text.tables import rows
 from fairflac.runs.directory import Run
+from reporting.hand_made import PER_GROUP, MakeRun, table
 
 
 def judged(runs: list[Run], shortcut: str = "hue") -> Verdict:

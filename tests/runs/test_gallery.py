@@ -10,7 +10,7 @@ from fairflac.data.base import BiasedDataset
 from fairflac.runs import gallery
 from fairflac.runs.gallery import Gallery
 from fairflac.types import Attribute, TaskSpec
-from report.hand_made import table
+from reporting.hand_made import table
 
 TABLE = table(1.0, 0.5)
 

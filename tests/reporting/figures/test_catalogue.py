@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from report.hand_made import MakeRun, photos, table
 
 from fairflac.reporting.figures import png, svg
 from fairflac.reporting.figures.registry import NAMES, OF_MODELS, drawings
 from fairflac.runs.directory import Run
+from reporting.hand_made import MakeRun, photos, table
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from report.hand_made import MakeRun, photos, table
 
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.figures import NothingToDraw, distances_from_centre
 from fairflac.reporting.figures.centre import HOLE
 from fairflac.runs.directory import Run
+from reporting.hand_made import MakeRun, photos, table
 
 KEPT = np.arange(0, 320, 3)
 

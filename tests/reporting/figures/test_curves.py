@@ -1,10 +1,10 @@
 """Training curves: what was logged, and only what was logged."""
 
 import pytest
-from report.hand_made import MakeRun, table
 
 from fairflac.reporting.figures import NothingToDraw, training_curves
 from fairflac.runs.directory import Run
+from reporting.hand_made import MakeRun, table
 
 
 @pytest.fixture

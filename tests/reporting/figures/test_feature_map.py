@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgba
-from report.hand_made import MakeRun, table
 
 from fairflac.metrics.representation import distances
 from fairflac.reporting.figures import NothingToDraw, feature_maps
 from fairflac.reporting.figures.feature_map import ENOUGH, flat
+from reporting.hand_made import MakeRun, table
 
 
 def blobs(n: int) -> tuple[np.ndarray, np.ndarray]:

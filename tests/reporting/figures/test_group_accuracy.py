@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from report.hand_made import CLASSES, MakeRun, table
 
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.figures import NothingToDraw, group_accuracies, png
+from reporting.hand_made import CLASSES, MakeRun, table
 
 
 def uneven() -> Predictions:

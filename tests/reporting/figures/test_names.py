@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from report.hand_made import MakeRun, table
 
 from fairflac.reporting.figures.style import attribute_name, class_names, short, value_names
+from reporting.hand_made import MakeRun, table
 
 
 @pytest.mark.parametrize(

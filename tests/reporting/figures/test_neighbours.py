@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from report.hand_made import MakeRun, photos, table
 
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.figures import NothingToDraw, nearest_neighbours
 from fairflac.reporting.figures.pair_kinds import ATTRIBUTE, BOTH, CLASS, NEITHER, SharedGallery
 from fairflac.reporting.figures.style import QUERY
 from fairflac.runs.directory import Run
+from reporting.hand_made import MakeRun, photos, table
 
 KEPT = np.arange(0, 320, 7)
 

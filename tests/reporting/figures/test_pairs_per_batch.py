@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report.hand_made import MakeRun, table
 
 from fairflac.errors import UserError
 from fairflac.reporting.figures import NothingToDraw, pairs_per_batch
 from fairflac.reporting.figures.pairs_per_batch import distributions
 from fairflac.runs.directory import Run
+from reporting.hand_made import MakeRun, table
 
 LOGGED = [{"epoch": 1, "loss": 1.0, "pairs": 1.0}]
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 from matplotlib.figure import Figure
-from report.hand_made import CLASSES, pictures
 
 from fairflac.reporting.figures import sample_grid
+from reporting.hand_made import CLASSES, pictures
 
 NAMES = ["ant", "bee", "cow $2$", "class 3"]
 

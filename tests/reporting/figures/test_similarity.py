@@ -2,10 +2,16 @@
 
 import pytest
 from matplotlib.colors import to_rgba
-from report.hand_made import MakeRun, table
 
-from fairflac.reporting.figures import SAME_ATTRIBUTE, SAME_CLASS, NothingToDraw, similarities, similarity_distributions
+from fairflac.reporting.figures import (
+    SAME_ATTRIBUTE,
+    SAME_CLASS,
+    NothingToDraw,
+    similarity_distributions,
+    similarity_figure,
+)
 from fairflac.reporting.figures.similarity import pair_similarities
+from reporting.hand_made import MakeRun, table
 
 
 def test_distributions_share_their_axes() -> None:
@@ -32,7 +38,7 @@ def test_the_lowest_panel_of_each_column_has_numbers_below() -> None:
 
 def test_caption_has_the_shares(make_run: MakeRun) -> None:
     leaning = table(1.0, 0.2)
-    drawing = similarities({"vanilla": make_run("vanilla", leaning)})
+    drawing = similarity_figure({"vanilla": make_run("vanilla", leaning)})
     share = pair_similarities(leaning).class_first
     assert share is not None and f"vanilla {100 * share:.1f} % (" in drawing.caption
     assert drawing.caption.endswith(f", n = {len(leaning)}).")
@@ -41,4 +47,4 @@ def test_caption_has_the_shares(make_run: MakeRun) -> None:
 
 def test_an_attribute_is_needed(make_run: MakeRun) -> None:
     with pytest.raises(NothingToDraw, match="no attribute"):
-        similarities({"vanilla": make_run("vanilla", table(1.0, 0.2, attributes=()))})
+        similarity_figure({"vanilla": make_run("vanilla", table(1.0, 0.2, attributes=()))})

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 from matplotlib.lines import Line2D
-from report.hand_made import table
 
 from fairflac.reporting.figures import png, similarity_distributions, svg
 from fairflac.reporting.figures.style import GROUND, INK, legend, panels, readable_on
+from reporting.hand_made import table
 
 
 def test_same_figure_same_bytes() -> None:
