@@ -11,7 +11,7 @@ import fairflac
 from estimator.planted import lines, save_folder
 from fairflac import FLACClassifier
 from fairflac.data.base import BiasedDataset
-from fairflac.data.sets.biased_digits import BiasedDigits
+from fairflac.data.sets.biased_mnist import BiasedDigits
 from test_readme import blocks
 
 PAGE = (Path(__file__).parents[1] / "docs" / "python.md").read_text()

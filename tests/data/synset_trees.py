@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from fairflac.data.sets.synsets import ALL
+from fairflac.data.sets.imagenet9 import ALL
 
 
 def plant(folder: Path, per_synset: int, synsets: tuple[str, ...] = ALL, suffix: str = ".JPEG") -> list[str]:

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from fairflac.data.batches import Pixels, epoch_batches
 from fairflac.data.pixels import augment as jitter
 from fairflac.data.pixels.augment import PRESETS, Augment, Augmentation, Jitter, Preset, jittered, make_augmentation
-from fairflac.data.sampling import epoch_batches
-from fairflac.data.tensors import Pixels
 from toy import TASK
 
 CPU = torch.device("cpu")

@@ -10,8 +10,7 @@ from fairflac.config.options import parse_assignments
 from fairflac.config.run_config import resolve
 from fairflac.data import DATASETS
 from fairflac.data.sets import mnist
-from fairflac.data.sets.biased_digits import BiasedDigits, _embedded
-from fairflac.data.sets.biased_mnist import COLOURS, BiasedMNIST, assign_colours, paint
+from fairflac.data.sets.biased_mnist import COLOURS, BiasedDigits, BiasedMNIST, _embedded, assign_colours, paint
 from fairflac.errors import UserError
 from fairflac.training.build import load_split
 

@@ -6,8 +6,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from fairflac.data.sources import by_hand
-from fairflac.data.sources.by_hand import UNFINISHED, ByHand
+from fairflac.data import sources as by_hand
+from fairflac.data.sources import UNFINISHED, ByHand
 from fairflac.errors import UserError
 
 BY_HAND = ByHand(

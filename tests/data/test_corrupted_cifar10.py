@@ -10,9 +10,8 @@ from fairflac.config.options import checked, options_of
 from fairflac.config.recipes import recipe_for
 from fairflac.config.run_config import TrainConfig
 from fairflac.data.sets import corrupted_cifar10
-from fairflac.data.sets import corrupted_images as corrupting
-from fairflac.data.sets.corrupted_cifar10 import CorruptedCIFAR10
-from fairflac.data.sets.corrupted_images import TYPE0, TYPE1, assign_corruptions
+from fairflac.data.sets import corrupted_cifar10 as corrupting
+from fairflac.data.sets.corrupted_cifar10 import TYPE0, TYPE1, CorruptedCIFAR10, assign_corruptions
 from fairflac.data.sets.corruptions import CORRUPTIONS
 from fairflac.errors import UserError
 
@@ -127,13 +126,13 @@ def test_photographs_of_frost_replace_generated_ones(root: Path, monkeypatch: py
     first = data.load(root, "train")
     assert "generated frost" in CorruptedCIFAR10.check(root)[0]
     texture = np.full((60, 60, 3), 255, np.uint8)
-    monkeypatch.setattr(corrupted_cifar10.frost_textures, "have", lambda root: True)
-    monkeypatch.setattr(corrupted_cifar10.frost_textures, "load", lambda root: [texture])
+    monkeypatch.setattr(corrupted_cifar10, "have_frost", lambda root: True)
+    monkeypatch.setattr(corrupted_cifar10, "load_frost", lambda root: [texture])
     second = data.load(root, "train")
     assert first is not None and second is not None and "photographs of frost" in CorruptedCIFAR10.check(root)[0]
     changed = (first.images != second.images).any(axis=(1, 2, 3))
     np.testing.assert_array_equal(changed, first.bias["corruption"] == TYPE0.index("frost"))
-    monkeypatch.setattr(corrupted_cifar10.frost_textures, "have", lambda root: False)
+    monkeypatch.setattr(corrupted_cifar10, "have_frost", lambda root: False)
     third = data.load(root, "train")  # better than what could be built now
     assert third is not None and np.array_equal(second.images, third.images)
 

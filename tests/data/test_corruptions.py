@@ -10,12 +10,15 @@ from scipy import ndimage
 from skimage.filters import gaussian
 
 from cifar_toy import photographs
-from fairflac.data.sets.corruptions import CORRUPTIONS, blur, digital, noise, weather
-from fairflac.data.sets.corruptions import blur as motion
-from fairflac.data.sets.corruptions import digital as warp
-from fairflac.data.sets.corruptions import weather as drops
-from fairflac.data.sets.corruptions import weather as ice
-from fairflac.data.sets.corruptions.blur import zoom_matrix
+from fairflac.data.sets import corruptions as blur
+from fairflac.data.sets import corruptions as digital
+from fairflac.data.sets import corruptions as drops
+from fairflac.data.sets import corruptions as ice
+from fairflac.data.sets import corruptions as motion
+from fairflac.data.sets import corruptions as noise
+from fairflac.data.sets import corruptions as warp
+from fairflac.data.sets import corruptions as weather
+from fairflac.data.sets.corruptions import CORRUPTIONS, zoom_matrix
 
 IMAGES = photographs(24)
 NINETEEN = [name for name in CORRUPTIONS if name != "original"]

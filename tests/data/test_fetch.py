@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairflac.data.sources import download as fetch
+from fairflac.data import sources as fetch
 from fairflac.errors import UserError
 
 SHA256 = hashlib.sha256(b"package").hexdigest()

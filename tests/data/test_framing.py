@@ -19,7 +19,7 @@ from fairflac.data.pixels.cache import read_images
 from fairflac.data.pixels.decode import Framing, decode
 from fairflac.data.sets.imagenet_a import FOLDER as IMAGENET_A
 from fairflac.errors import UserError
-from fairflac.inference.metadata import Facts
+from fairflac.inference.model import Facts
 from fairflac.inference.open import open_model
 from fairflac.inference.predict import answers
 from fairflac.runs.directory import Run, Workspace

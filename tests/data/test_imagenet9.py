@@ -9,9 +9,20 @@ from PIL import Image
 
 from data.synset_trees import plant
 from fairflac.data.sets import imagenet9
-from fairflac.data.sets.imagenet9 import ImageNet9
-from fairflac.data.sets.synsets import ALL, CLASS_OF, CLASSES, SYNSETS, list_synsets
-from fairflac.data.sets.textures import COMPUTED, PUBLISHED, TENSORS, TEXTURES, compute_textures, write_textures
+from fairflac.data.sets.imagenet9 import (
+    ALL,
+    CLASS_OF,
+    CLASSES,
+    COMPUTED,
+    PUBLISHED,
+    SYNSETS,
+    TENSORS,
+    TEXTURES,
+    ImageNet9,
+    compute_textures,
+    list_synsets,
+    write_textures,
+)
 from fairflac.errors import UserError
 
 TRAIN, VAL = 6, 3  # images of each synset

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from data.synset_trees import plant
+from fairflac.data.sets.imagenet9 import ALL, CLASS_OF, CLASSES, SYNSETS
 from fairflac.data.sets.imagenet_a import ImageNetA
-from fairflac.data.sets.synsets import ALL, CLASS_OF, CLASSES, SYNSETS
 from fairflac.errors import UserError
 
 PRESENT = tuple(synset for synset in ALL[::2] if synset not in SYNSETS["crab"])

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairflac.data.sampling import epoch_batches
+from fairflac.data.batches import epoch_batches
 
 
 def test_a_function_of_seed_and_epoch() -> None:

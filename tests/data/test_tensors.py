@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from fairflac.data.batches import Pixels, Rows, inputs_of
 from fairflac.data.pixels.augment import make_augmentation
-from fairflac.data.tensors import Pixels, Rows, inputs_of
 from fairflac.errors import UserError
 from toy import TASK, toy_data
 

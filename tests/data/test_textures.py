@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from fairflac.data.own.listing import MEAN, STD
-from fairflac.data.sets.textures import TEXTURES, compute_textures, gram_matrices
+from fairflac.data.sets.imagenet9 import TEXTURES, compute_textures, gram_matrices
 from fairflac.errors import UserError
 from fairflac.nets.vgg import VGG16
 

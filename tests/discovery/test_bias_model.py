@@ -9,7 +9,7 @@ import torch
 from lightning_fabric import Fabric
 
 from fairflac.config.run_config import resolve
-from fairflac.data.tensors import Pixels
+from fairflac.data.batches import Pixels
 from fairflac.discovery.bias_model import bias_source
 from fairflac.errors import UserError
 from fairflac.metrics.evidence import count_guesses

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairflac.data.sampling import epoch_batches
+from fairflac.data.batches import epoch_batches
 from fairflac.discovery.quality import count_pairs, pair_quality
 from fairflac.losses import FLACLoss
 from fairflac.metrics.scores import Measured

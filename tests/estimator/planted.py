@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from fairflac.data.sets.biased_digits import BiasedDigits
+from fairflac.data.sets.biased_mnist import BiasedDigits
 from toy import toy_data
 
 TOY = {"epochs": 2, "batch_size": 16, "random_state": 0}

@@ -9,9 +9,9 @@ import torch
 
 from fairflac import __version__
 from fairflac.config.run_config import NetConfig, RunConfig
-from fairflac.data.tensors import Pixels
+from fairflac.data.batches import Pixels
 from fairflac.exporting.formats import FORMATS, as_onnx
-from fairflac.inference.metadata import Facts
+from fairflac.inference.model import Facts
 from fairflac.inference.open import open_model
 from fairflac.methods import METHODS, Method
 from fairflac.nets.fast_conv import FastConv2d

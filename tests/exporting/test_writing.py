@@ -9,7 +9,7 @@ from safetensors import safe_open
 from fairflac.errors import UserError
 from fairflac.exporting.formats import FORMATS, Format, as_onnx
 from fairflac.exporting.write import export
-from fairflac.inference.metadata import Facts
+from fairflac.inference.model import Facts
 from fairflac.inference.open import open_model
 from fairflac.methods.base import Method
 from fairflac.runs.directory import Run

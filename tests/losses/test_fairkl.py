@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fairflac.losses.fairkl import fairkl_loss, sup_info_nce
+from fairflac.losses.contrastive import fairkl_loss, sup_info_nce
 
 
 def cosines(z: Tensor) -> list[list[float]]:

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from fairflac.losses.gce import gce_loss
+from fairflac.losses.reweighting import gce_loss
 
 
 def test_equals_the_equation() -> None:

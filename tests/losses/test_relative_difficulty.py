@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairflac.losses.relative_difficulty import RelativeDifficulty
+from fairflac.losses.reweighting import RelativeDifficulty
 
 # Losses of a model that has learnt everything are 0, or so small that their sum is.
 LOSSES = st.lists(st.sampled_from([0.0, 1e-45, 1e-30]) | st.floats(0, 50), min_size=6, max_size=6)

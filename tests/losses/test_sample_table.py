@@ -2,7 +2,7 @@
 
 import torch
 
-from fairflac.losses.sample_table import SampleTable
+from fairflac.losses.reweighting import SampleTable
 
 
 def test_first_visit_sets_and_later_ones_move() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fairflac.losses.soft_bias import bias_dissimilarity, class_dissimilarity
+from fairflac.losses.contrastive import bias_dissimilarity, class_dissimilarity
 
 
 def one_minus_cosine(a: list[float], b: list[float]) -> float:

@@ -7,7 +7,7 @@ import torch
 from pytorch_metric_learning.losses import SupConLoss
 from torch import Tensor
 
-from fairflac.losses.supcon import supcon_loss
+from fairflac.losses.contrastive import supcon_loss
 
 
 def two_views(seed: int = 0, n: int = 12, classes: int = 3) -> tuple[Tensor, Tensor]:

@@ -9,8 +9,8 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from fairflac.data.sampling import epoch_batches
-from fairflac.losses.bias_balance import bias_balanced_loss, class_given_bias
+from fairflac.data.batches import epoch_batches
+from fairflac.losses.reweighting import bias_balanced_loss, class_given_bias
 from fairflac.methods.bc_bb import BCBB
 from fairflac.types import Batch, Output
 from toy import TASK, ToyNet, conflicting_accuracy, prepared_training, toy_batches, toy_data

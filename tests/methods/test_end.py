@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from fairflac.losses.end import disentangling_loss, entangling_loss
+from fairflac.losses.contrastive import disentangling_loss, entangling_loss
 from fairflac.methods.end import EnD
 from toy import TASK, ToyNet, conflicting_accuracy, toy_batches, toy_data
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from fairflac.losses.fairkl import fairkl_loss, sup_info_nce
+from fairflac.losses.contrastive import fairkl_loss, sup_info_nce
 from fairflac.methods.fairkl import FairKL, FairKLLU
 from toy import TASK, ToyNet, conflicting_accuracy, toy_batches, toy_bias, toy_data
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from lightning_fabric import Fabric
 
 from fairflac.losses import FLACLoss
-from fairflac.losses.supcon import supcon_loss
+from fairflac.losses.contrastive import supcon_loss
 from fairflac.methods.flac import FLAC, FLACB
 from fairflac.types import Batch
 from toy import TASK, ToyNet, toy_batches, toy_data

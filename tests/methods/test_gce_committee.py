@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 from lightning_fabric import Fabric
 
-from fairflac.losses.gce import gce_loss
+from fairflac.losses.reweighting import gce_loss
 from fairflac.methods.gce_committee import GCECommittee
 from fairflac.nets.simple_conv import SimpleConvNet
 from toy import TASK, ToyNet, prepared_training, toy_batches, toy_data

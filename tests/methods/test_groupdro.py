@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from fairflac.data.sampling import epoch_batches
-from fairflac.losses.groupdro import group_means
+from fairflac.data.batches import epoch_batches
+from fairflac.losses.reweighting import group_means
 from fairflac.methods.groupdro import GroupDRO
 from fairflac.types import Batch
 from toy import TASK, ToyNet, conflicting_accuracy, toy_batches, toy_data

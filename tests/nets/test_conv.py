@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fairflac.nets.fast_conv import FEW_PIXELS, FastConv2d
-from fairflac.nets.fast_conv.spectral import spectral_conv2d
+from fairflac.nets.fast_conv import FEW_PIXELS, FastConv2d, spectral_conv2d
 
 
 def images(b: int = 32, c: int = 16, size: int = 16) -> Tensor:

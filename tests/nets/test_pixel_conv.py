@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import conv2d
 
-from fairflac.nets.fast_conv.pixel import pixel_conv2d
+from fairflac.nets.fast_conv import pixel_conv2d
 
 small = st.integers(1, 4)
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import conv2d
 
-from fairflac.nets.fast_conv import spectral as spectral_conv
-from fairflac.nets.fast_conv.spectral import spectral_conv2d, spectral_pays
+from fairflac.nets import fast_conv as spectral_conv
+from fairflac.nets.fast_conv import spectral_conv2d, spectral_pays
 
 Shape = tuple[int, int, int, int, int, int]
 BIG: Shape = (32, 16, 16, 16, 16, 7)  # the rule takes the spectral way

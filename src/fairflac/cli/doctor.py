@@ -55,7 +55,7 @@ def _demo_step() -> tuple[str, float]:
     import torch
 
     from fairflac.config.run_config import resolve
-    from fairflac.data.sets.biased_digits import BiasedDigits
+    from fairflac.data.sets.biased_mnist import BiasedDigits
     from fairflac.system.hardware import best_device
     from fairflac.training.build import build_method
     from fairflac.training.precision import Steps, choose_precision

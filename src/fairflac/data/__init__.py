@@ -4,8 +4,7 @@ from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.own.csv_file import Table
 from fairflac.data.own.folder import Folder
 from fairflac.data.sets import cifar10, mnist
-from fairflac.data.sets.biased_digits import BiasedDigits
-from fairflac.data.sets.biased_mnist import BiasedMNIST
+from fairflac.data.sets.biased_mnist import BiasedDigits, BiasedMNIST
 from fairflac.data.sets.celeba import CelebA
 from fairflac.data.sets.corrupted_cifar10 import CorruptedCIFAR10
 from fairflac.data.sets.fairface import FairFace

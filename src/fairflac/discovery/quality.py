@@ -9,7 +9,7 @@ import torch
 
 from fairflac.config.run_config import RunConfig
 from fairflac.data.base import BiasedDataset
-from fairflac.data.sampling import epoch_batches
+from fairflac.data.batches import epoch_batches
 from fairflac.losses.flac import FLACLoss, Settings, inferred_pairs
 from fairflac.metrics.intervals import DRAWS, SEED, never_certain, percentiles, share_interval
 from fairflac.metrics.representation import PROBED, balanced, measure_probe

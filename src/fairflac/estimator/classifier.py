@@ -20,7 +20,7 @@ from torch import nn
 
 from fairflac.config.run_config import RunConfig
 from fairflac.data.base import BiasedDataset
-from fairflac.data.tensors import inputs_of
+from fairflac.data.batches import inputs_of
 from fairflac.discovery.bias_model import BiasSource, judged
 from fairflac.errors import Stopped, unknown
 from fairflac.estimator.inputs import (

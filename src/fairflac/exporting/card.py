@@ -8,8 +8,8 @@ from typing import Any
 
 from fairflac.config.method_pages import describe
 from fairflac.data import DATASETS
-from fairflac.exporting.program import decoding, normalising, using
-from fairflac.inference.metadata import Facts
+from fairflac.exporting.formats import decoding, normalising, using
+from fairflac.inference.model import Facts
 from fairflac.methods import METHODS
 from fairflac.metrics import Measured, measure
 from fairflac.metrics.classes import majority

@@ -10,10 +10,8 @@ from PIL import Image
 
 from fairflac.errors import UserError, unknown
 from fairflac.exporting.card import model_card
-from fairflac.exporting.formats import FORMATS
-from fairflac.exporting.program import as_json
-from fairflac.inference.metadata import Facts
-from fairflac.inference.model import Trained
+from fairflac.exporting.formats import FORMATS, as_json
+from fairflac.inference.model import Facts, Trained
 from fairflac.inference.open import open_model, trained
 from fairflac.runs.directory import Run
 from fairflac.runs.gallery import Gallery

@@ -17,8 +17,7 @@ from torch import nn
 
 from fairflac.config.options import checked, options_of, parse_assignments
 from fairflac.errors import UserError, unknown
-from fairflac.inference.metadata import KEY, Facts
-from fairflac.inference.model import Trained, as_array, foreign_task, normalised, square, torch_logits
+from fairflac.inference.model import KEY, Facts, Trained, as_array, foreign_task, normalised, square, torch_logits
 from fairflac.methods.base import Method
 from fairflac.nets import NETS
 from fairflac.nets.weights import does_not_fit, read_state

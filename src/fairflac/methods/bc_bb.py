@@ -6,9 +6,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from fairflac.losses.bias_balance import bias_balanced_loss, class_given_bias
+from fairflac.losses.contrastive import supcon_loss
 from fairflac.losses.gather import gather
-from fairflac.losses.supcon import supcon_loss
+from fairflac.losses.reweighting import bias_balanced_loss, class_given_bias
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from fairflac.errors import UserError
 from fairflac.losses.gather import gather
 from fairflac.losses.hsic import hsic
-from fairflac.losses.sample_table import SampleTable
+from fairflac.losses.reweighting import SampleTable
 from fairflac.methods.base import Method, ask
 from fairflac.methods.ssa import split_by_group
 from fairflac.types import Batch, Minimise, Network, TaskSpec

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
-from fairflac.losses.end import disentangling_loss, entangling_loss
+from fairflac.losses.contrastive import disentangling_loss, entangling_loss
 from fairflac.losses.gather import gather
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec

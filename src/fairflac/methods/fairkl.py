@@ -8,10 +8,9 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from fairflac.losses.fairkl import fairkl_loss, sup_info_nce
+from fairflac.losses.contrastive import bias_dissimilarity, fairkl_loss, sup_info_nce
 from fairflac.losses.flac import conflicting_pairs
 from fairflac.losses.gather import gather
-from fairflac.losses.soft_bias import bias_dissimilarity
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, final
 from pydantic import Field
 from torch import Tensor
 
-from fairflac.losses.gce import gce_loss
+from fairflac.losses.reweighting import gce_loss
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 

@@ -7,7 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from fairflac.losses.gce import gce_loss
+from fairflac.losses.reweighting import gce_loss
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, Output, TaskSpec
 

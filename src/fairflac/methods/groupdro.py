@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor
 
 from fairflac.losses.gather import gather
-from fairflac.losses.groupdro import GroupWeights
+from fairflac.losses.reweighting import GroupWeights
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 

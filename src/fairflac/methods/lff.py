@@ -7,8 +7,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from fairflac.losses.gce import gce_loss
-from fairflac.losses.relative_difficulty import RelativeDifficulty
+from fairflac.losses.reweighting import RelativeDifficulty, gce_loss
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 

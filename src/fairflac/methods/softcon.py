@@ -8,10 +8,9 @@ from pydantic import Field
 from torch import Tensor
 
 from fairflac.errors import UserError
+from fairflac.losses.contrastive import bias_dissimilarity, class_dissimilarity, supcon_loss
 from fairflac.losses.flac import conflicting_pairs
 from fairflac.losses.gather import gather
-from fairflac.losses.soft_bias import bias_dissimilarity, class_dissimilarity
-from fairflac.losses.supcon import supcon_loss
 from fairflac.methods.base import Method
 from fairflac.types import Batch, BiasModelMissing, Minimise, Network, TaskSpec
 

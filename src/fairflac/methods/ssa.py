@@ -11,8 +11,7 @@ from torch import Tensor, nn
 
 from fairflac.errors import UserError
 from fairflac.losses.gather import gather
-from fairflac.losses.groupdro import GroupWeights
-from fairflac.losses.sample_table import SampleTable
+from fairflac.losses.reweighting import GroupWeights, SampleTable
 from fairflac.methods.base import Method, ask
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 

@@ -1,7 +1,7 @@
 """Metrics: pure functions of a whole table of predictions."""
 
-from fairflac.metrics.counts import Counts, count
 from fairflac.metrics.groups import group_accuracy, group_table
+from fairflac.metrics.predictions import Counts, count
 from fairflac.metrics.scores import METRICS, Measured, accuracy, measure, summary
 
 __all__ = [

@@ -6,9 +6,8 @@ import numpy as np
 from scipy.stats import binomtest
 
 from fairflac.errors import UserError
-from fairflac.metrics.counts import count
 from fairflac.metrics.intervals import SEED, percentiles
-from fairflac.metrics.predictions import Predictions
+from fairflac.metrics.predictions import Predictions, count
 
 PERMUTATIONS = 10_000
 CLEAR = 0.05  # a difference whose p is smaller is called clear

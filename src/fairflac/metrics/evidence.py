@@ -13,11 +13,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from fairflac.metrics import scores
-from fairflac.metrics.counts import Counts, Values, count
 from fairflac.metrics.differences import difference, share
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.intervals import Metric, intervals, never_certain, share_interval
-from fairflac.metrics.predictions import Predictions
+from fairflac.metrics.predictions import Counts, Predictions, Values, count
 from fairflac.metrics.scores import Measured, measured
 
 NAME = "guess of the bias model"

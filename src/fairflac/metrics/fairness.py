@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairflac.metrics.counts import Counts, Values
+from fairflac.metrics.predictions import Counts, Values
 
 Rate = Callable[[Counts, int], np.ndarray]  # (..., K), of one positive class; NaN without images
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import binom
 
-from fairflac.metrics.counts import Counts, Values
+from fairflac.metrics.predictions import Counts, Values
 
 LEVEL = 0.95
 DRAWS = 1000

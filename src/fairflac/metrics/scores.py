@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fairflac.metrics import fairness
-from fairflac.metrics.counts import Counts, Values, count, count_without_groups
 from fairflac.metrics.intervals import Metric, intervals, never_certain
-from fairflac.metrics.predictions import Predictions
+from fairflac.metrics.predictions import Counts, Predictions, Values, count, count_without_groups
 
 
 def overall(counts: Counts) -> Values:

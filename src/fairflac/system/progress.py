@@ -1,10 +1,13 @@
 """Progress of long work: a live bar with the time left on a terminal, plain lines elsewhere."""
 
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Protocol
 
 from rich.console import Console
@@ -110,3 +113,24 @@ def meter(label: str, total: int, *, done: int = 0, silent: bool = False) -> Ite
             yield _Bar(progress, label, total, done)
     else:
         yield _Lines(label, total, done)
+
+
+@contextmanager
+def stop_requests() -> Iterator[threading.Event]:
+    """Ctrl-C or SIGTERM sets the event; a second Ctrl-C interrupts at once."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def request(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -4,8 +4,9 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 import torch
@@ -14,21 +15,53 @@ from torch import Tensor
 
 from fairflac.config.run_config import RunConfig
 from fairflac.data.base import BiasedDataset
-from fairflac.data.sampling import epoch_batches
+from fairflac.data.batches import epoch_batches
 from fairflac.errors import Diverged, Stopped, UserError
 from fairflac.losses.gather import gather
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
 from fairflac.metrics.selection import RULES
 from fairflac.runs.directory import Run
-from fairflac.runs.history import HistoryLog
 from fairflac.system import checkpoint
 from fairflac.system.hardware import best_device, synchronise
-from fairflac.system.progress import meter
-from fairflac.system.stopping import stop_requests
+from fairflac.system.progress import meter, stop_requests
 from fairflac.training.evaluate import collapse_advice, predictions
 from fairflac.training.optimise import Optimisation
 from fairflac.types import Batch
+
+
+class HistoryLog:
+    """One entry per finished epoch."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.shown = 0  # epochs that are in the event file of this process
+        self.writer: Any = None
+
+    def write(self, history: list[dict[str, Any]]) -> None:
+        """The whole history; a run that goes on shows its first epochs anew, and TensorBoard drops the old ones."""
+        self.run.write_history(history)
+        if not self.run.lasting or find_spec("tensorboard") is None or len(history) == self.shown:
+            return
+        if self.writer is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.writer = SummaryWriter(self.run.path / "tensorboard", purge_step=1)
+        for entry in history[self.shown :]:
+            for name, value in _flat(entry):
+                self.writer.add_scalar(name, value, entry["epoch"])
+        self.writer.flush()
+        self.shown = len(history)
+
+
+def _flat(entry: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """`validation/unbiased` for what is nested."""
+    for name, value in entry.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}/")
+        elif name != "epoch":
+            yield prefix + name.replace(":", "/"), float(value)
+
 
 CHECKPOINT_SECONDS = 300.0  # between two checkpoints inside an epoch
 logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # what it does is ours to tell

@@ -8,7 +8,7 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from fairflac.data.base import BiasedDataset
-from fairflac.data.tensors import inputs_of
+from fairflac.data.batches import inputs_of
 from fairflac.losses.gather import gather
 from fairflac.methods.base import Method
 from fairflac.metrics.predictions import Predictions

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from fairflac.config.run_config import RunConfig
 from fairflac.data.base import BiasedDataset
+from fairflac.data.batches import inputs_of
 from fairflac.data.pixels.augment import make_augmentation
-from fairflac.data.tensors import inputs_of
 from fairflac.discovery.bias_model import BiasSource, bias_source
 from fairflac.discovery.quality import quality_line
 from fairflac.errors import UserError

@@ -13,7 +13,7 @@ from fairflac.data.own.splitting import deal
 from fairflac.data.pixels.cache import prove_images
 from fairflac.data.pixels.decode import Framing
 from fairflac.data.sets.faces import ATTRIBUTES, Faces, face_task, read_faces
-from fairflac.data.sources.by_hand import ByHand
+from fairflac.data.sources import ByHand
 from fairflac.errors import UserError
 from fairflac.system.progress import tell
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from fairflac.data.sources.download import Say, download, first_that_works, npm_tarball
+from fairflac.data.sources import Say, download, first_that_works, npm_tarball
 from fairflac.errors import UserError
 from fairflac.system.arrays import read_arrays
 from fairflac.system.files import replacing

@@ -15,7 +15,7 @@ from fairflac.data.own.folder import Size
 from fairflac.data.own.listing import FRAMING
 from fairflac.data.pixels.cache import prove_images
 from fairflac.data.sets.faces import Faces, face_task, read_faces
-from fairflac.data.sources.by_hand import ByHand
+from fairflac.data.sources import ByHand
 from fairflac.errors import UserError
 
 Part = Literal["train", "val"]

@@ -8,9 +8,17 @@ import numpy as np
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.own.folder import Size
-from fairflac.data.sets.imagenet9 import FRAMING, nine_class_task, read_photos
-from fairflac.data.sets.synsets import ALL, CLASSES, SynsetFiles, first_damaged, list_synsets
-from fairflac.data.sources.archives import link_folders
+from fairflac.data.sets.imagenet9 import (
+    ALL,
+    CLASSES,
+    FRAMING,
+    SynsetFiles,
+    first_damaged,
+    list_synsets,
+    nine_class_task,
+    read_photos,
+)
+from fairflac.data.sources import link_folders
 from fairflac.errors import UserError
 from fairflac.system.progress import tell
 

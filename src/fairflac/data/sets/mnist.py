@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairflac.data.sources.download import Say, first_that_works, pip_wheel
+from fairflac.data.sources import Say, first_that_works, pip_wheel
 from fairflac.errors import UserError, describe_os_error
 from fairflac.system.files import replacing
 

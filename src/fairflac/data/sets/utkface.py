@@ -12,7 +12,7 @@ from fairflac.data.own.listing import FRAMING
 from fairflac.data.own.splitting import deal
 from fairflac.data.pixels.cache import prove_images, read_images
 from fairflac.data.sets.faces import ATTRIBUTES, Faces, face_task
-from fairflac.data.sources.by_hand import ByHand
+from fairflac.data.sources import ByHand
 from fairflac.errors import UserError
 
 FILES = 23708  # of the published set, aligned and cropped

@@ -15,8 +15,7 @@ from fairflac.reproduction.estimate import image_passes
 from fairflac.reproduction.execute.worker import Outcome
 from fairflac.reproduction.plan import Job
 from fairflac.runs.directory import Run, Workspace
-from fairflac.system.progress import Meter, meter
-from fairflac.system.stopping import stop_requests
+from fairflac.system.progress import Meter, meter, stop_requests
 
 TICK_SECONDS = 0.25  # between two looks at the workers
 

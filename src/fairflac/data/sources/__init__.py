@@ -1,1 +1,0 @@
-"""Where files come from: downloads, archives, and what users fetch by hand."""

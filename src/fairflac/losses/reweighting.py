@@ -1,0 +1,155 @@
+"""Losses and weights that make some samples count more: easy ones, hard ones, rare ones, those of a bad group."""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from fairflac.losses.gather import gather
+
+
+def gce_loss(logits: Tensor, y: Tensor, q: float = 0.7) -> Tensor:
+    """(B,) losses (1 - p_y^q) / q of Zhang and Sabuncu, NeurIPS 2018, Eq. 6; q → 0 is cross-entropy, q = 1 is MAE.
+
+    Its gradient is p_y^q times that of cross-entropy, so that a model follows what it finds easy: the shortcut.
+    """
+    log_p = -F.cross_entropy(logits.float(), y, reduction="none")
+    return (1 - (q * log_p).exp()) / q
+
+
+NEVER = 1e-9  # stands for a probability of 0, so that its log is finite
+
+
+def class_given_bias(y: Tensor, bias: Tensor, weights: Tensor, *, num_classes: int, num_bias: int) -> Tensor:
+    """(N,) classes, attribute values and how often each sample is drawn → (K, C) with row b = P(y | b).
+
+    The row of a value that no sample has is 0.
+    """
+    mass = torch.zeros(num_bias * num_classes, dtype=torch.float64, device=y.device)
+    table = mass.index_add(0, bias * num_classes + y, weights.double()).view(num_bias, num_classes)
+    return table / table.sum(1, keepdim=True).clamp_min(torch.finfo(table.dtype).tiny)
+
+
+def bias_balanced_loss(logits: Tensor, y: Tensor, bias: Tensor, prior: Tensor) -> Tensor:
+    """Mean CE(h(x) + log P(y | b), y) of Hong and Yang, NeurIPS 2021 (BiasBal); `prior` is (K, C).
+
+    P(y | b) must be that of the distribution that the samples come from. Then a model that knows nothing but the
+    attribute does best with logits that are all the same. The logits of the caller stay as they are.
+    """
+    log_prior = (prior + NEVER).log().float()
+    return F.cross_entropy(logits.float() + log_prior[bias], y)
+
+
+class GroupWeights(nn.Module):
+    """q over groups: q_g ← q_g exp(eta_q (l_g + adjustment / √n_g)) for the groups of a batch, Σ_g q_g = 1.
+
+    Sagawa et al., ICLR 2020, Algorithm 1. A group that is absent from a batch keeps its q but for the common scale, and
+    one that the training set does not have gets none.
+    """
+
+    q: Tensor  # (G,)
+    margin: Tensor  # (G,) adjustment / √n_g
+
+    def __init__(self, groups: int, eta_q: float, adjustment: float = 0.0) -> None:
+        super().__init__()
+        self.eta_q = eta_q
+        self.adjustment = adjustment
+        self.register_buffer("q", torch.full((groups,), 1 / groups))
+        self.register_buffer("margin", torch.zeros(groups), persistent=False)  # `start` knows it again
+
+    def start(self, sizes: Tensor) -> None:
+        """(G,) samples of each group in the training set: all groups that have any begin with the same weight."""
+        self.q = (sizes > 0) / (sizes > 0).sum()
+        self.margin = self.adjustment / sizes.clamp_min(1).sqrt()
+
+    def forward(self, values: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
+        """(B,) losses and groups of the whole batch → Σ_g q_g l_g with the new q, and the largest l_g."""
+        losses, present = group_means(values, group, len(self.q))
+        with torch.no_grad():
+            grown = self.q * torch.where(present, self.eta_q * (losses + self.margin), 0).exp()
+            self.q = grown / grown.sum()
+        return self.q @ losses, torch.where(present, losses, 0).max().detach()
+
+
+def group_means(values: Tensor, group: Tensor, groups: int) -> tuple[Tensor, Tensor]:
+    """(B,) values by group → (G,) means, 0 where the batch has none, and (G,) whether it has any."""
+    counts = group.bincount(minlength=groups)
+    sums = values.new_zeros(groups).index_add(0, group, values)
+    return sums / counts.clamp_min(1), counts > 0
+
+
+class SampleTable(nn.Module):
+    """Moving averages by sample index: the first visit sets the value, later ones move it by 1 - `decay`.
+
+    It starts empty and gets its size by `resize`, or from a saved state, so that a model can be loaded without its
+    training set.
+    """
+
+    values: Tensor  # (N,), NaN until a sample is seen
+
+    def __init__(self, decay: float) -> None:
+        super().__init__()
+        self.decay = decay
+        self.register_buffer("values", torch.empty(0))
+
+    def resize(self, n: int) -> None:
+        """Forget everything, and have room for n samples."""
+        self.values = torch.full((n,), torch.nan, device=self.values.device)
+
+    def update(self, index: Tensor, values: Tensor) -> Tensor:
+        """(B,), (B,) of this process → (B,) averages; the table is the same on all processes afterwards."""
+        with torch.no_grad():
+            everyone, new = gather(index), gather(values.detach().float())
+            old = self.values[everyone]
+            self.values[everyone] = torch.where(old.isnan(), new, self.decay * old + (1 - self.decay) * new)
+            return self.values[index]
+
+    def class_maxima(self, y: Tensor, num_classes: int) -> Tensor:
+        """(N,) classes of the training set → (C,) largest value seen in each class; -inf where none was."""
+        seen = torch.where(self.values.isnan(), -torch.inf, self.values)
+        return seen.new_full((num_classes,), -torch.inf).scatter_reduce(0, y, seen, "amax")
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
+        stored = state_dict.get(f"{prefix}values")
+        if isinstance(stored, Tensor):
+            self.values = torch.empty_like(stored, device=self.values.device)
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+
+TINY = 1e-8  # as in LfF's public code; a sample that is hard for neither model weighs nothing
+
+
+class RelativeDifficulty(nn.Module):
+    """W(x) = L_B / (L_B + L_D), Nam et al., NeurIPS 2020 (the relative difficulty score).
+
+    L_B and L_D are moving averages of each sample's own losses under the two models, divided by the largest of its
+    class in the training set, so that no class counts more because it is harder. Both tables are saved with the model.
+    """
+
+    y: Tensor  # (N,) classes of the training set, which brings them anew
+
+    def __init__(self, num_classes: int, decay: float) -> None:
+        super().__init__()
+        self.num_classes = num_classes
+        self.biased, self.debiased = SampleTable(decay), SampleTable(decay)
+        self.register_buffer("y", torch.empty(0, dtype=torch.int64), persistent=False)
+
+    def prepare(self, y: Tensor) -> None:
+        """(N,) classes in index order; forgets all losses."""
+        self.y = y
+        for table in (self.biased, self.debiased):
+            table.resize(len(y))
+
+    @torch.no_grad()
+    def forward(self, index: Tensor, biased: Tensor, debiased: Tensor) -> Tensor:
+        """(B,) indices and losses under both models → (B,) weights, no gradients."""
+        hard_for_biased = self._relative(self.biased, index, biased)
+        hard_for_debiased = self._relative(self.debiased, index, debiased)
+        return hard_for_biased / (hard_for_biased + hard_for_debiased + TINY)
+
+    def _relative(self, table: SampleTable, index: Tensor, losses: Tensor) -> Tensor:
+        averages = table.update(index, losses)
+        # Losses that have all become 0 stay 0, instead of 0 / 0.
+        largest = table.class_maxima(self.y, self.num_classes).clamp_min(torch.finfo(averages.dtype).tiny)
+        return averages / largest[self.y[index]]
