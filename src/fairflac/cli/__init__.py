@@ -25,6 +25,8 @@ from fairflac.cli import (
     tune,
 )
 from fairflac.cli import list as list_command
+from fairflac.cli.options import Commands, Plugin
+from fairflac.config import plugins
 from fairflac.errors import Stopped, UserError, describe_os_error
 from fairflac.system.bf16 import keep_clear_of_broken_amx
 
@@ -59,13 +61,15 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback()
+@app.callback(cls=Commands)
 def _root(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
     ] = False,
+    plugin: Plugin = [],  # noqa: B006 (typer copies it)
 ) -> None:
-    pass
+    plugins.add_files(plugin)
+    plugins.load(["metrics"])  # installed packages with anything else are loaded once a name is looked up
 
 
 def _leave(message: str, colour: str = "red", code: int = 2) -> NoReturn:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fairflac.cli.options import Json
+from fairflac.config import plugins
 from fairflac.errors import UserError
 
 
@@ -37,6 +38,7 @@ def list_names(
 
 
 def _entries(kind: Kind) -> dict[str, str]:
+    plugins.load()
     if kind is Kind.methods:
         from fairflac.config.method_pages import describe, sees
         from fairflac.methods import METHODS

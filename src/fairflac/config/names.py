@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+from fairflac.config import plugins
 from fairflac.config.options import options_of
 from fairflac.errors import UserError, hint, unknown
 
@@ -37,6 +38,7 @@ class Named:
 
 def named(kind: Kind) -> dict[str, Named]:
     """All of a kind: from the registry if it is loaded (something may have been added), else from the source."""
+    plugins.load()
     package, registry = REGISTRIES[kind]
     loaded = getattr(sys.modules.get(f"fairflac.{package}"), registry, None)
     if loaded is None:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from fairflac.config.names import known, named, training_options
-from fairflac.config.recipes import bias_model_kind, recipe_for
+from fairflac.config.plugins import is_plugged
+from fairflac.config.recipes import bias_model_kind, has_recipe, recipe_for
 from fairflac.errors import UserError, unknown
+from fairflac.system.progress import tell_once
 
 MAX_SEED = 2**32 - 1
 
@@ -41,7 +43,7 @@ def arrange(dataset: str, method: str, changes: dict[str, Any]) -> Arranged:
     where = f"{dataset} {method}"
     changes, own_biased_net = split_table(changes, "biased_net")
     own, own_stage_one = split_stage_one(changes)
-    recipe, recipe_biased_net = split_table(recipe_for(dataset, method, own), "biased_net")
+    recipe, recipe_biased_net = split_table(recipe_for(dataset, _recipe_of(dataset, method), own), "biased_net")
     recipe, recipe_stage_one = split_stage_one(recipe)
     settings = _overlay(recipe, own)
     biased_net = None
@@ -62,6 +64,15 @@ def arrange(dataset: str, method: str, changes: dict[str, Any]) -> Arranged:
     elif own_stage_one:
         raise UserError(f"'{method}' has no bias model: remove the setting bias_model.{next(iter(own_stage_one))}")
     return Arranged(dataset, method, net, target, sections, biased_net, stage_one)
+
+
+def _recipe_of(dataset: str, method: str) -> str:
+    """Whose recipe holds: a plug-in's method has none, and trains as vanilla does."""
+    if not is_plugged("methods", method) or has_recipe(dataset, method):
+        return method
+    if has_recipe(dataset, "vanilla"):
+        tell_once(f"'{method}' has no recipe for {dataset}: it trains with the settings of vanilla")
+    return "vanilla"
 
 
 def without(settings: dict[str, Any], names: Collection[str]) -> dict[str, Any]:

@@ -66,6 +66,8 @@ class Dataset(ABC):
     name: ClassVar[str]
     attributes: ClassVar[tuple[str, ...] | None]  # which bias attributes it has; None: known once it is loaded
     framing: ClassVar[Framing] = Framing()  # of files; its models frame other files alike
+    training_images: ClassVar[int | None] = None  # how many, as a rule; None: nobody knows before they are counted
+    usual_size: ClassVar[int | None] = None  # pixels a side, where no option `size` says it
     seed: int
 
     @classmethod

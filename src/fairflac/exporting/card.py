@@ -15,13 +15,12 @@ from fairflac.metrics import Measured, measure
 from fairflac.metrics.classes import majority
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.predictions import Predictions
-from fairflac.metrics.scores import ACCURACIES
+from fairflac.metrics.scores import metric_of
 from fairflac.reporting.names import Names
 from fairflac.reporting.sections.alarms import alarms, sentences
 from fairflac.reporting.sections.bias_model import checks
 from fairflac.reporting.sections.provenance import caveats, duration, machines, makings
 from fairflac.reporting.sections.results import (
-    MEANINGS,
     Group,
     GroupTable,
     class_lines,
@@ -32,7 +31,7 @@ from fairflac.reporting.sections.results import (
 )
 from fairflac.reporting.sections.verdict import DRAWN, pseudo_group_sentences
 from fairflac.reporting.text.measurements import MISSING
-from fairflac.reporting.text.tables import NUMBERS, with_range
+from fairflac.reporting.text.tables import with_range
 from fairflac.reporting.trained_on import data_in_words, labels, name_of
 from fairflac.runs.directory import Run
 from fairflac.system import checkpoint
@@ -225,11 +224,11 @@ def numbers_section(
     numbers: dict[str, Measured], table: Predictions, names: Names, method: str, training_images: Sequence[int] = ()
 ) -> list[str]:
     """Everything that the predictions of the test split say."""
-    meanings = {column.title: column.meaning for column in NUMBERS} | {"accuracy": "Share of images named rightly."}
     rows = []
     for name, number in numbers.items():
         kind, _, attribute = name.partition(":")
-        title, meaning = MEANINGS.get(kind) or (kind.replace("_", " "), meanings.get(kind.replace("_", " "), ""))
+        metric = metric_of(kind)
+        title, meaning = (metric.title, metric.meaning) if metric else (kind.replace("_", " "), "")
         rows.append([f"{title} ({attribute})" if attribute else title, _shown(kind, number), meaning])
     parts = [DRAWN, markdown_table(["on the test split", "", "what it means"], rows)]
     parts += _classes(table, names, training_images)
@@ -269,7 +268,8 @@ def bias_model_section(run: Run, names: Names) -> list[str]:
 
 
 def _shown(kind: str, number: Measured) -> str:
-    if kind in (*ACCURACIES, "p_rule"):
+    metric = metric_of(kind)
+    if metric and (metric.share or metric.percent):
         return with_range(number)
     return f"{number.value:.3f} ({number.low:.3f} to {number.high:.3f}, n = {number.n:,})"
 

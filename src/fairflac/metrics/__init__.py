@@ -2,12 +2,13 @@
 
 from fairflac.metrics.groups import group_accuracy, group_table
 from fairflac.metrics.predictions import Counts, count
-from fairflac.metrics.scores import METRICS, Measured, accuracy, measure, summary
+from fairflac.metrics.scores import METRICS, Measured, Metric, accuracy, measure, summary
 
 __all__ = [
     "METRICS",
     "Counts",
     "Measured",
+    "Metric",
     "accuracy",
     "count",
     "group_accuracy",

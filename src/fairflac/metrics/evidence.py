@@ -15,7 +15,7 @@ import numpy as np
 from fairflac.metrics import scores
 from fairflac.metrics.differences import difference, share
 from fairflac.metrics.groups import SMALL
-from fairflac.metrics.intervals import Metric, intervals, never_certain, share_interval
+from fairflac.metrics.intervals import Statistic, intervals, never_certain, share_interval
 from fairflac.metrics.predictions import Counts, Predictions, Values, count
 from fairflac.metrics.scores import Measured, measured
 
@@ -77,7 +77,7 @@ def lean(table: Predictions, speaks_for: np.ndarray | None = None) -> Lean | Non
     against = int(_against(counts).sum())
     if not against or not (suggested == table.y).any():
         return None
-    metrics: dict[str, Metric] = {"follows": _follows, "elsewhere": _elsewhere}
+    metrics: dict[str, Statistic] = {"follows": _follows, "elsewhere": _elsewhere}
     ends = intervals(counts, metrics)
     follows, elsewhere = (
         Measured(value, *never_certain(value, ends[name], against), against)
@@ -235,7 +235,7 @@ def beside_guess(
 def attribute_gaps(table: Predictions) -> dict[str, Measured]:
     """Per attribute: accuracy where it goes with the class, minus where it does not (n of these images), groups
     counting alike. Left out where all images, or none, go with their class."""
-    kinds: dict[str, Metric] = {"aligned": scores.aligned, "conflicting": scores.conflicting}
+    kinds = {name: scores.METRICS[name] for name in ("aligned", "conflicting")}
     found = {}
     for name in table.bias:
         numbers = measured(count(replace(table, repeats={}), name), kinds)

@@ -1,6 +1,6 @@
 """How sure a number is: 95 % bootstrap intervals, and what stands in where no resample differs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from scipy.stats import binom
@@ -16,10 +16,10 @@ MOST = 10**8
 CHUNK = 2**22
 SEED = 0  # the same table has the same intervals
 
-Metric = Callable[[Counts], Values]
+Statistic = Callable[[Counts], Values]
 
 
-def intervals(counts: Counts, metrics: dict[str, Metric]) -> dict[str, tuple[float, float]]:
+def intervals(counts: Counts, metrics: Mapping[str, Statistic]) -> dict[str, tuple[float, float]]:
     """The range of each metric over resamples of the images of every group."""
     draws = int(np.clip(MOST // max(counts.n.size, 1), 100, DRAWS))
     at_a_time = max(CHUNK // max(counts.n.size, 1), 1)

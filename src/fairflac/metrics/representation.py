@@ -10,6 +10,7 @@ from fairflac.metrics.intervals import DRAWS, DRAWS_OF_PAIRS, SEED, never_certai
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import Measured
 
+PROBES = ("class_probe", "attribute_probe")  # of what is measured here, the shares of images
 PROBED = 5000  # samples that the probes see: more hardly change their answers
 
 

@@ -1,13 +1,14 @@
 """The numbers of a table of predictions, with and without error bars."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 
 from fairflac.metrics import fairness
-from fairflac.metrics.intervals import Metric, intervals, never_certain
+from fairflac.metrics.intervals import Statistic, intervals, never_certain
 from fairflac.metrics.predictions import Counts, Predictions, Values, count, count_without_groups
 
 
@@ -54,22 +55,88 @@ def _mean(counts: Counts, groups: np.ndarray) -> Values:
     return _of(counts, groups).sum(-1) / (groups.sum() or np.nan)
 
 
-METRICS: dict[str, Metric] = {
-    "unbiased": unbiased,
-    "aligned": aligned,
-    "conflicting": conflicting,
-    "worst_group": worst_group,
-    "p_rule": fairness.p_rule,
-    "fpr_gap": fairness.fpr_gap,
-    "fnr_gap": fairness.fnr_gap,
-    "error_rate_gap": fairness.error_rate_gap,
-    "demographic_parity_gap": fairness.demographic_parity_gap,
-    "equalised_odds_gap": fairness.equalised_odds_gap,
-    "bias_amplification": fairness.bias_amplification,
-}
+@dataclass(frozen=True)
+class Metric:
+    """A number of groups, and all that is said of it anywhere."""
 
-# Shares of images, which are never quite certain; all others are differences, ratios and the like.
-ACCURACIES = ("accuracy", "unbiased", "aligned", "conflicting", "worst_group")
+    name: str  # in results, JSON and Python
+    title: str  # in tables
+    meaning: str  # in a sentence or two, for those who never heard of it
+    of: Statistic
+    higher_is_better: bool = False
+    share: bool = False  # of images: shown in per cent, and never quite certain
+    percent: bool = False  # no share of images, but shown as one
+
+    def __call__(self, counts: Counts) -> Values:
+        return self.of(counts)
+
+
+def _accuracy(name: str, of: Statistic, meaning: str) -> Metric:
+    return Metric(name, name.replace("_", " "), meaning, of, higher_is_better=True, share=True)
+
+
+ACCURACY = _accuracy("accuracy", overall, "Share of test images named rightly.")  # the one that needs no groups
+_MAIN = (
+    _accuracy(
+        "unbiased",
+        unbiased,
+        "Accuracy with every group counted alike, a group being one class with one value of the attribute. "
+        "This is the number to compare.",
+    ),
+    _accuracy(
+        "aligned",
+        aligned,
+        "The same over the groups whose attribute goes with their class. The shortcut gives the right answer here.",
+    ),
+    _accuracy("conflicting", conflicting, "The same over all other groups. The shortcut gives a wrong answer here."),
+    _accuracy("worst_group", worst_group, "The lowest accuracy of any group."),
+)
+_FURTHER = (
+    Metric(
+        "p_rule",
+        "p % rule",
+        "How often a class is named for one value of the attribute, as a share of how often for another; the smallest "
+        "such share. 100 % is even; 80 % is a usual bound.",
+        fairness.p_rule,
+        higher_is_better=True,
+        percent=True,
+    ),
+    Metric(
+        "fpr_gap",
+        "false alarms",
+        "How much more often, for one value of the attribute than for another, a class is named that is not there.",
+        fairness.fpr_gap,
+    ),
+    Metric(
+        "fnr_gap",
+        "misses",
+        "How much more often, for one value of the attribute than for another, a class is overlooked that is there.",
+        fairness.fnr_gap,
+    ),
+    Metric("error_rate_gap", "false alarms + misses", "The sum of both.", fairness.error_rate_gap),
+    Metric(
+        "demographic_parity_gap",
+        "demographic parity",
+        "How much more often a class is named for one value of the attribute than for another.",
+        fairness.demographic_parity_gap,
+    ),
+    Metric("equalised_odds_gap", "equalised odds", "The larger of both.", fairness.equalised_odds_gap),
+    Metric(
+        "bias_amplification",
+        "bias amplification",
+        "How much more often than is true the class is named that goes with the attribute.",
+        fairness.bias_amplification,
+    ),
+)
+METRICS: dict[str, Metric] = {metric.name: metric for metric in (*_MAIN, *_FURTHER)}
+# The columns of every table of results; all other metrics stand in a table of their own.
+ACCURACIES = ("accuracy", *(metric.name for metric in _MAIN))
+
+
+def metric_of(key: str) -> Metric | None:
+    """What is measured under a key of results, such as `unbiased:colour`; None: no metric of groups."""
+    name = key.partition(":")[0]
+    return ACCURACY if name == ACCURACY.name else METRICS.get(name)
 
 
 UNKNOWN = "\N{EN DASH}"  # in place of a value
@@ -101,7 +168,7 @@ def summary(table: Predictions) -> dict[str, float]:
 
 def measure(table: Predictions) -> dict[str, Measured]:
     """The same with intervals. Those of attributes that repeat one another are averaged too, which is cautious."""
-    numbers = {"accuracy": measured(count_without_groups(table), {"accuracy": overall})["accuracy"]}
+    numbers = {"accuracy": measured(count_without_groups(table), {"accuracy": ACCURACY})["accuracy"]}
     for suffix, repeated in _groupings(table).items():
         parts = [measured(counts, METRICS) for counts in repeated]
         for name in METRICS:
@@ -131,14 +198,14 @@ def _groupings(table: Predictions) -> dict[str, list[Counts]]:
     return {f":{name}" if len(kinds) > 1 else "": repeated for name, repeated in kinds.items()}
 
 
-def measured(counts: Counts, metrics: dict[str, Metric]) -> dict[str, Measured]:
+def measured(counts: Counts, metrics: Mapping[str, Metric]) -> dict[str, Measured]:
     """Those of the metrics that these groups allow."""
     values = {name: float(metric(counts)) for name, metric in metrics.items()}
     known = {name: metric for name, metric in metrics.items() if np.isfinite(values[name])}
     found = {}
     for name, interval in intervals(counts, known).items():
         sizes = counts.per_group[_groups(counts, name)]
-        if name in ACCURACIES:
+        if metrics[name].share:
             as_sure = float(sizes.sum()) if name == "accuracy" else effective_size(sizes)
             interval = never_certain(values[name], interval, as_sure)
         found[name] = Measured(values[name], *interval, int(sizes.sum()))

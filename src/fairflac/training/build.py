@@ -1,11 +1,13 @@
 """From names in a config to the things they name."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import torch
 
+from fairflac.config import plugins
 from fairflac.config.options import checked, options_of
 from fairflac.config.run_config import RunConfig
 from fairflac.data import DATASETS
@@ -123,8 +125,10 @@ def _build_net(name: str, options: dict[str, Any], outputs: int) -> Network:
 
 def load_config(run: Run) -> RunConfig:
     """The config of a run, checked as if it had just been given."""
+    plugins.load()
     try:
         config = RunConfig.model_validate(run.config)
+        _check_names(config, run)
         if config.seed is None:
             raise ValueError("a run has a seed")
         options_of(DATASETS[config.dataset])(**config.data_options)
@@ -138,6 +142,18 @@ def load_config(run: Run) -> RunConfig:
     except (ValueError, KeyError) as error:
         raise UserError(f"'{run.path / 'config.toml'}' is not the config of a run of this version") from error
     return config
+
+
+def _check_names(config: RunConfig, run: Run) -> None:
+    """A run of a plug-in needs it again."""
+    parts: dict[str, tuple[str, Collection[str]]] = {
+        "method": (config.method, METHODS),
+        "dataset": (config.dataset, DATASETS),
+        "net": (config.net, NETS),
+    }
+    for kind, (name, registry) in parts.items():
+        if name not in registry:
+            raise UserError(f"'{run.path}' has the {kind} '{name}', which is not known here: name its --plugin")
 
 
 def load_method(run: Run) -> Method:

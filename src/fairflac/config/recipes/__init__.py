@@ -37,6 +37,10 @@ def recipe_methods(dataset: str) -> list[str]:
     return [name for name in _load(dataset) if name not in ("all", "bias_models")]
 
 
+def has_recipe(dataset: str, method: str) -> bool:
+    return dataset in recipe_names() and method in recipe_methods(dataset)
+
+
 def bias_model_kind(dataset: str, kind: str) -> dict[str, Any]:
     """Settings of a named kind of bias model."""
     kinds = _load(dataset).get("bias_models", {}) if dataset in recipe_names() else {}

@@ -6,38 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairflac.metrics import METRICS, Measured, group_table, measure
+from fairflac.metrics import METRICS, Measured, Metric, group_table, measure
 from fairflac.metrics.classes import Majority, class_accuracy, confusion
 from fairflac.metrics.predictions import Predictions
-from fairflac.metrics.scores import ACCURACIES, mean, percent
+from fairflac.metrics.scores import ACCURACIES, mean, metric_of, percent
 from fairflac.reporting.names import Names
 from fairflac.reporting.text.tables import Row
-
-MEANINGS = {  # of what is not among the main numbers
-    "p_rule": (
-        "p % rule",
-        "How often a class is named for one value of the attribute, as a share of how often for another; the smallest "
-        "such share. 100 % is even; 80 % is a usual bound.",
-    ),
-    "fpr_gap": (
-        "false alarms",
-        "How much more often, for one value of the attribute than for another, a class is named that is not there.",
-    ),
-    "fnr_gap": (
-        "misses",
-        "How much more often, for one value of the attribute than for another, a class is overlooked that is there.",
-    ),
-    "error_rate_gap": ("false alarms + misses", "The sum of both."),
-    "equalised_odds_gap": ("equalised odds", "The larger of both."),
-    "demographic_parity_gap": (
-        "demographic parity",
-        "How much more often a class is named for one value of the attribute than for another.",
-    ),
-    "bias_amplification": (
-        "bias amplification",
-        "How much more often than is true the class is named that goes with the attribute.",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -68,13 +42,13 @@ def worst_of_attributes(numbers: Mapping[str, Measured]) -> dict[str, Measured]:
     for key, number in numbers.items():
         if not math.isnan(number.value):
             by_metric.setdefault(key.partition(":")[0], []).append(number)
-    good = {*ACCURACIES, "p_rule"}  # of all others, less is better
-    return {name: (min if name in good else max)(found) for name, found in by_metric.items()}
+    worst = {name: min if (metric := metric_of(name)) and metric.higher_is_better else max for name in by_metric}
+    return {name: worst[name](found) for name, found in by_metric.items()}
 
 
-def further_metrics() -> dict[str, tuple[str, str]]:
-    """Title and meaning of every metric that is not among the main ones."""
-    return {name: MEANINGS.get(name, (name.replace("_", " "), "")) for name in METRICS if name not in ACCURACIES}
+def further_metrics() -> dict[str, Metric]:
+    """Every metric that is not among the main ones."""
+    return {name: metric for name, metric in METRICS.items() if name not in ACCURACIES}
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,12 @@ from fairflac.metrics.classes import class_numbers, majority
 from fairflac.metrics.evidence import with_pseudo_groups
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.predictions import Predictions
-from fairflac.metrics.representation import measure_features
-from fairflac.metrics.scores import ACCURACIES, percent
+from fairflac.metrics.representation import PROBES, measure_features
+from fairflac.metrics.scores import metric_of, percent
 from fairflac.reporting.names import Names
 from fairflac.reporting.sections.results import class_lines, majority_sentence, matrix, mistakes
 from fairflac.reporting.text.tables import aligned, span
 
-# Of images; all other numbers are differences, ratios and the like.
-SHARES = {*ACCURACIES, "class_probe", "attribute_probe"}
 MISSING = "the attribute is not known, so nothing can be said about groups of class and attribute"
 PSEUDO = "with what the bias model named in place of the attribute (pseudo-groups: a hint, no evidence)"
 
@@ -78,6 +76,8 @@ def _lines(table: Predictions) -> list[str]:
 
 
 def _shown(name: str, one: Measured) -> str:
-    style = ".1%" if name.partition(":")[0] in SHARES else ".3f"
+    metric = metric_of(name)
+    share = metric.share if metric else name.partition(":")[0] in PROBES
+    style = ".1%" if share else ".3f"
     value, low, high = (format(number, style).replace("%", " %") for number in one[:3])
     return f"{value:>7}  {low:>7} to {high:>7}  n = {one.n}"

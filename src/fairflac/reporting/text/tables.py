@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from fairflac.metrics import Measured
-from fairflac.metrics.scores import UNKNOWN, percent
+from fairflac.metrics import METRICS, Measured
+from fairflac.metrics.scores import ACCURACIES, ACCURACY, UNKNOWN, percent
 from fairflac.reporting.trained_on import data_of, is_result, labels
 from fairflac.runs.directory import Run
 
@@ -57,30 +57,19 @@ def columns(table: Sequence[Row]) -> list[Column]:
         (several_data, Column("data", "The dataset and its options.", lambda row: row.data)),
         (repeated, Column("run", "The settings of the run, all but the seed, as a short code.", lambda row: row.run)),
         (several_seeds, Column("seed", "The start of the random numbers.", lambda row: str(row.seed))),
-        (unknown, Column("accuracy", "Share of test images named rightly.", lambda row: percent(row.accuracy))),
+        (unknown, Column(ACCURACY.title, ACCURACY.meaning, lambda row: percent(row.accuracy))),
     ]
     shown = [column for wanted, column in choice if wanted] + NUMBERS
     return [column for column in shown if not table or any(column.cell(row) != UNKNOWN for row in table)]
 
 
+def _number(name: str) -> Column:
+    return Column(METRICS[name].title, METRICS[name].meaning, lambda row: percent(getattr(row, name)))
+
+
+_OF_GROUPS = ACCURACIES[1:]  # fields of a row
 NUMBERS = [
-    Column(
-        "unbiased",
-        "Accuracy with every group counted alike, a group being one class with one value of the attribute. "
-        "This is the number to compare.",
-        lambda row: percent(row.unbiased),
-    ),
-    Column(
-        "aligned",
-        "The same over the groups whose attribute goes with their class. The shortcut gives the right answer here.",
-        lambda row: percent(row.aligned),
-    ),
-    Column(
-        "conflicting",
-        "The same over all other groups. The shortcut gives a wrong answer here.",
-        lambda row: percent(row.conflicting),
-    ),
-    Column("worst group", "The lowest accuracy of any group.", lambda row: percent(row.worst_group)),
+    *map(_number, _OF_GROUPS),
     Column(
         "seconds", "Time to train this model, without the time of its bias model.", lambda row: f"{row.seconds:.1f}"
     ),
@@ -114,7 +103,7 @@ def _row(run: Run) -> Row:
         data=data_of(config),
         run=run.path.name.rpartition("-s")[0] or run.path.name,
         seed=config["seed"],
-        **{name: _smallest(test, name) for name in ("unbiased", "aligned", "conflicting", "worst_group")},
+        **{name: _smallest(test, name) for name in _OF_GROUPS},
         accuracy=test["accuracy"],
         n=int(test["n"]),
         seconds=result["seconds"],

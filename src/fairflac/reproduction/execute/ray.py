@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from fairflac.config import plugins
 from fairflac.config.run_config import RunConfig
 from fairflac.errors import RunInUse, UserError
 from fairflac.reproduction.execute.executor import Watch, carry_out
@@ -95,8 +96,12 @@ def _home(workspace: Workspace) -> "ActorHandle[Home]":
     return home
 
 
-def _work(config: RunConfig, workspace: Workspace, home: "ActorHandle[Home] | None") -> Outcome:
-    """The task."""
+def _work(config: RunConfig, workspace: Workspace, home: "ActorHandle[Home] | None", sent: dict[str, str]) -> Outcome:
+    """The task; plug-in files are sent with it."""
+    try:
+        plugins.load(sent=sent)
+    except UserError as error:
+        return Outcome("failed", str(error))
     if home is None:
         return make(config, workspace)
     import ray
@@ -117,10 +122,11 @@ class _Crew:
         import ray
 
         self.home = home
+        self.plugins = plugins.texts()
         self.task: Any = ray.remote(num_cpus=executor.cpus, num_gpus=executor.gpus, max_retries=0)(_work)
 
     def start(self, job: Job, workspace: Workspace) -> "_Task":
-        return _Task(self.task.remote(job.config, workspace, self.home), job, workspace, self.home)
+        return _Task(self.task.remote(job.config, workspace, self.home, self.plugins), job, workspace, self.home)
 
 
 class _Task:

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from fairflac.config import plugins
 from fairflac.config.run_config import RunConfig
 from fairflac.errors import RunInUse, Stopped, UserError, describe_os_error
 from fairflac.runs.directory import Run, Workspace
@@ -40,6 +41,7 @@ def make(config: RunConfig, workspace: Workspace) -> Outcome:
     """Train one run (or go on with it) and say how it ended."""
     log = log_of(workspace.run(config))
     try:
+        plugins.load()
         with _spoken_into(log):
             train_config(config, replace(workspace, silent=True))
     except RunInUse as error:
