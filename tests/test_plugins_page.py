@@ -64,11 +64,15 @@ def test_everything_on_the_page_runs(program: Program, workplace: Path) -> None:
     assert "The best group accuracy minus the worst." in (workplace / "report.html").read_text()
 
 
-def test_settings_of_vanilla_and_a_word_about_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_of_vanilla_and_a_word_about_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairflac.system.progress._told", set())
     plugins.add_files([Path("mine.py")])
     mine, vanilla = (resolve("biased-digits", method) for method in ("smooth", "vanilla"))
     assert (mine.train, mine.net, mine.net_options) == (vanilla.train, vanilla.net, vanilla.net_options)
     assert mine.method_options == {"smoothing": 0.1}
+    assert "'smooth' has no recipe for biased-digits: it trains with the settings of vanilla" in capsys.readouterr().err
 
 
 def test_workers_know_it_too(tmp_path: Path) -> None:
@@ -145,5 +149,5 @@ def test_a_plugin_that_cannot_be_used_is_one_line(program: Program, text: str, t
 def test_one_that_is_not_there(program: Program) -> None:
     refused(program("--plugin=none.py", "list", "methods"), "there is no plug-in 'none.py'")
     os.environ[plugins.VARIABLE] = "none.py"
-    with pytest.raises(UserError, match="there is no plug-in 'none.py': check FAIRFLAC_PLUGINS"):
+    with pytest.raises(UserError, match=r"there is no plug-in 'none\.py': check FAIRFLAC_PLUGINS"):
         plugins.load()

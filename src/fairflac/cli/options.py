@@ -29,7 +29,7 @@ class Commands(TyperGroup):
     """`--plugin FILE` is an option of the program that may stand anywhere, also after the command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        words, moved, rest = args[: args.index("--")] if "--" in args else args, [], []
+        words, moved, rest = args[: args.index("--")] if "--" in args else args, list[str](), list[str]()
         end = args[len(words) :]
         while words:
             taken = 2 if words[0] == "--plugin" else 1
