@@ -19,7 +19,7 @@ def test_lines_and_columns() -> None:
     assert second.accuracy["vanilla"].value == pytest.approx(0.2)
     assert second.accuracy["flac"].value == pytest.approx(0.7)
     for model, predictions in tables.items():
-        for group, line in zip(made.groups, group_table(predictions, "hue").to_dict("records"), strict=True):
+        for group, line in zip(made.groups, [row._asdict() for row in group_table(predictions, "hue")], strict=True):
             assert group.accuracy[model] == (line["accuracy"], line["low"], line["high"], line["n"])
             assert group.calibration[model].value == line["calibration_error"]
 

@@ -161,7 +161,7 @@ def as_json(audit: Audit) -> dict[str, Any]:
         },
         "gaps": {name: gap._asdict() for name, gap in audit.gaps.items()},
         "metrics": {name: one._asdict() for name, one in measure(audit.table).items()},
-        "groups": {name: group_table(audit.table, name).to_dict("records") for name in audit.table.bias},
+        "groups": {name: [row._asdict() for row in group_table(audit.table, name)] for name in audit.table.bias},
         "classes": audit.subject.data.task.classes,
         "attributes": {name: one.values for name, one in audit.subject.data.task.attributes.items()},
     }

@@ -1,47 +1,48 @@
 """The groups of class and attribute value, one row each."""
 
+from typing import NamedTuple
+
 import numpy as np
-import pandas as pd
-from fairlearn.metrics import MetricFrame, count
-from sklearn.metrics import accuracy_score
 
 from fairflac.metrics.intervals import DRAWS, SEED, percentiles, share_interval
-from fairflac.metrics.predictions import Predictions
+from fairflac.metrics.predictions import Predictions, count
 
 SMALL = 30  # images, below which the accuracy of a group says little
 
 
-def group_accuracy(table: Predictions, attribute: str) -> pd.DataFrame:
-    """One row per group that has the images it needs (see `Attribute.min_cell`): y, bias, aligned, accuracy, n."""
-    features = pd.DataFrame({"y": table.y, "bias": table.bias[attribute], "aligned": table.aligned[attribute]})
-    frame = MetricFrame(
-        metrics={"accuracy": accuracy_score, "n": count},
-        y_true=table.y,
-        y_pred=table.prediction,
-        sensitive_features=features,
-    )
-    groups = frame.by_group.dropna().reset_index()  # empty groups are rows without numbers
-    numbers: pd.DataFrame = groups.astype({"aligned": bool, "n": int, "accuracy": float})
-    large: pd.DataFrame = numbers[numbers.n >= table.min_cell.get(attribute, 1)].reset_index(drop=True)
-    return large
+class GroupRow(NamedTuple):
+    """One group: its accuracy and its expected calibration error, each with a 95 % bootstrap interval."""
+
+    y: int
+    bias: int
+    aligned: bool
+    accuracy: float
+    n: int
+    low: float
+    high: float
+    calibration_error: float
+    calibration_low: float
+    calibration_high: float
+    small: bool  # under 30 images
 
 
-def group_table(table: Predictions, attribute: str) -> pd.DataFrame:
-    """The same with 95 % bootstrap intervals (`low`, `high`), calibration error, and `small` for under 30 images.
+def group_table(table: Predictions, attribute: str) -> list[GroupRow]:
+    """One row per group that has the images it needs (see `Attribute.min_cell`), by class and value.
 
     A group that is all right or all wrong has an interval too, see `never_certain`.
     """
-    groups = group_accuracy(table, attribute)
-    ends = [share_interval(share, n) for share, n in zip(groups.accuracy.tolist(), groups.n.tolist(), strict=True)]
-    groups["low"], groups["high"] = np.array(ends).reshape(-1, 2).T
-    errors = [_calibration(table, attribute, group.y, group.bias) for group in groups.itertuples()]
-    for place, name in enumerate(("calibration_error", "calibration_low", "calibration_high")):
-        groups[name] = [error[place] for error in errors]
-    groups["small"] = groups.n < SMALL
-    return groups
+    counts, values = count(table, attribute), np.unique(table.bias[attribute])
+    rows = []
+    for y, k in np.argwhere(counts.counted).tolist():
+        n, value = int(counts.per_group[y, k]), int(values[k])
+        accuracy = float(counts.right[y, k] / n)
+        calibration = _calibration(table, attribute, y, value)
+        aligned = bool(counts.aligned[y, k])
+        rows.append(GroupRow(y, value, aligned, accuracy, n, *share_interval(accuracy, n), *calibration, n < SMALL))
+    return rows
 
 
-def _calibration(table: Predictions, attribute: str, y: object, value: object) -> tuple[float, float, float]:
+def _calibration(table: Predictions, attribute: str, y: int, value: int) -> tuple[float, float, float]:
     inside = (table.y == y) & (table.bias[attribute] == value)
     score, right = table.score[inside], (table.prediction == table.y)[inside]
     return calibration_error(score, right), *calibration_interval(score, right)

@@ -84,23 +84,16 @@ def group_tables(tables: Mapping[str, Predictions], names: Names) -> list[GroupT
 def _group_table(attribute: str, tables: Mapping[str, Predictions], names: Names) -> GroupTable:
     groups: dict[tuple[int, int], Group] = {}
     for model, table in tables.items():
-        for line in group_table(table, attribute).to_dict("records"):
-            key = int(line["y"]), int(line["bias"])
+        for row in group_table(table, attribute):
             group = groups.setdefault(
-                key,
+                (row.y, row.bias),
                 Group(
-                    names.of_class(key[0]),
-                    names.of_value(attribute, key[1]),
-                    bool(line["aligned"]),
-                    int(line["n"]),
-                    bool(line["small"]),
-                    {},
-                    {},
+                    names.of_class(row.y), names.of_value(attribute, row.bias), row.aligned, row.n, row.small, {}, {}
                 ),
             )
-            group.accuracy[model] = Measured(line["accuracy"], line["low"], line["high"], group.n)
-            value, low, high = (line[f"calibration_{part}"] for part in ("error", "low", "high"))
-            group.calibration[model] = Measured(value, low, high, group.n)
+            group.accuracy[model] = Measured(row.accuracy, row.low, row.high, row.n)
+            calibration = row.calibration_error, row.calibration_low, row.calibration_high
+            group.calibration[model] = Measured(*calibration, row.n)
     return GroupTable(attribute.replace("_", " "), list(tables), [groups[key] for key in sorted(groups)])
 
 

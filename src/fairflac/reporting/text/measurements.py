@@ -22,7 +22,7 @@ def as_text(table: Predictions, names: Names, training_images: Sequence[int] = (
     """One number a line, with its interval and how many images are behind it."""
     lines = [*_lines(table), "", *_classes(table, names, training_images), ""]
     for attribute in table.bias:
-        if few := int(group_table(table, attribute).small.sum()):
+        if few := sum(row.small for row in group_table(table, attribute)):
             groups = "group" if few == 1 else "groups"
             lines.append(f"  {few} {groups} of class and {attribute} with fewer than {SMALL} images")
     if not table.bias:
@@ -38,7 +38,7 @@ def as_json(table: Predictions, names: Names, training_images: Sequence[int] = (
     return {
         "metrics": {name: one._asdict() for name, one in _numbers(table).items()},
         **class_numbers(table, names.all_classes(table), training_images),
-        "groups": {name: group_table(table, name).to_dict("records") for name in table.bias},
+        "groups": {name: [row._asdict() for row in group_table(table, name)] for name in table.bias},
         "missing": None if table.bias else MISSING,
         "pseudo_groups": guessed and {name: one._asdict() for name, one in _numbers(guessed).items()},
     }
