@@ -16,6 +16,13 @@ keep_clear_of_broken_amx()
 os.environ.setdefault(VARIABLE, "32-true")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def light_imports() -> None:
+    """For the processes that tests start; see the folder of that name."""
+    folders = [str(Path(__file__).with_name("light_imports")), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(folders)
+
+
 @pytest.fixture(scope="session")
 def fabric() -> Fabric:
     return make_fabric("32-true")

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from scipy.stats import binom
 
 from fairflac.metrics.predictions import Counts, Values
 
@@ -33,6 +32,8 @@ def intervals(counts: Counts, metrics: Mapping[str, Statistic]) -> dict[str, tup
 
 def share_interval(share: float, n: int) -> tuple[float, float]:
     """Of a share of n images. Right answers in a resample are a binomial over n, whose quantiles are known."""
+    from scipy.stats import binom  # takes a second to import
+
     low, high = binom.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2], n, share) / n
     return never_certain(share, (float(low), float(high)), n)
 

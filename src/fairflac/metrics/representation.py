@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.linear_model import RidgeClassifier
 
 from fairflac.metrics.intervals import DRAWS, DRAWS_OF_PAIRS, SEED, never_certain, percentiles
 from fairflac.metrics.predictions import Predictions
@@ -168,6 +167,8 @@ def held_out_answers(
     held, fitted = np.split(order, [round(HELD_OUT * len(order))])
     if len(np.unique(labels[fitted])) < 2:
         return np.zeros(0, dtype=bool), np.zeros(0)
+    from sklearn.linear_model import RidgeClassifier  # takes a second to import
+
     model = RidgeClassifier(alpha=RIDGE * len(fitted)).fit(x[fitted], labels[fitted], weights[fitted])
     return model.predict(x[held]) == labels[held], weights[held]
 
