@@ -20,8 +20,7 @@ from fairflac.inference.open import open_model
 from fairflac.inference.predict import answers
 from fairflac.runs.directory import Run, Workspace
 from fairflac.training.build import load_config, load_method, load_split
-from fairflac.training.pipeline import train_config
-from fairflac.training.validation import predict
+from fairflac.training.pipeline import predict_run, train_config
 from program import Program
 
 CLASSES = ("dark", "light")
@@ -96,7 +95,7 @@ def test_predict(run: Run, expected: Expected, photographs: Path, program: Progr
 def test_evaluate(run: Run, expected: Expected, data: Path, program: Program) -> None:
     split = load_split(load_config(run), data, "test")
     assert split is not None
-    table = predict(run, split)
+    table = predict_run(run, split)
     assert table.prediction.tolist() == expected[0].tolist()
     np.testing.assert_allclose(table.score, expected[1], atol=1e-6)
     np.testing.assert_allclose(table.features, run.predictions.features, atol=1e-5)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from fairflac.data.pixels.resample import centre_offset
+from fairflac.data.pixels.resample import centre_crop
 from fairflac.inference.model import BATCH, Trained
 from fairflac.metrics.differences import paired_difference, share
 from fairflac.metrics.scores import Measured
@@ -173,8 +173,7 @@ def paired(prediction: np.ndarray, most: int = PROBES, seed: int = 0) -> Pairing
 
 def _seen(images: np.ndarray, rows: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """Only what the network sees: a border that is cut off is none."""
-    top, left = centre_offset((images.shape[1], images.shape[2]), size)
-    return np.asarray(images[rows, top : top + size[0], left : left + size[1]])
+    return np.asarray(centre_crop(images, size)[rows])
 
 
 def _named(model: Trained, exchange: Exchange, own: np.ndarray, given: np.ndarray) -> np.ndarray:

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from fairflac import __version__
 from fairflac.auditing.cues import CUES, Followed
 from fairflac.auditing.pipeline import Audit
 from fairflac.auditing.verdict import NO_PROOF, verdict
 from fairflac.data.base import BiasedDataset
-from fairflac.data.pixels.resample import centre_offset
+from fairflac.data.pixels.resample import centre_crop
 from fairflac.metrics import Measured, group_table, measure
 from fairflac.metrics.evidence import strength
 from fairflac.metrics.scores import UNKNOWN, percent
@@ -23,6 +22,7 @@ from fairflac.reporting.page.render import environment
 from fairflac.reporting.sections.results import GroupTable, group_tables
 from fairflac.reporting.sections.verdict import DRAWN
 from fairflac.reporting.text.tables import aligned, span, with_range
+from fairflac.runs.gallery import shrink
 from fairflac.system.files import write_text
 
 MISTAKES = 12
@@ -72,7 +72,7 @@ def exhibits(audit: Audit) -> Exhibits:
     said = [names.of_class(int(label)) for label in table.prediction]
 
     def tile(row: int, *lines: str, image: np.ndarray | None = None) -> Tile:
-        images.append(_small(_seen(data, row) if image is None else image))
+        images.append(shrink(_seen(data, row) if image is None else image, SIDE))
         return Tile(len(images) - 1, str(data.names[row]), lines)
 
     cue = audit.followed[0] if audit.followed and strength("cue", audit.followed[0].difference) else None
@@ -99,17 +99,7 @@ def surest_with_the_guess(audit: Audit) -> list[int]:
 
 def _seen(data: BiasedDataset, row: int) -> np.ndarray:
     """The part of an image that the model sees."""
-    image, (height, width) = data.images[row], data.task.image_size
-    top, left = centre_offset((image.shape[0], image.shape[1]), (height, width))
-    seen: np.ndarray = image[top : top + height, left : left + width]
-    return seen
-
-
-def _small(image: np.ndarray) -> np.ndarray:
-    height, width = image.shape[:2]
-    scale = min(1.0, SIDE / max(height, width))
-    size = (max(1, round(scale * width)), max(1, round(scale * height)))
-    return np.asarray(Image.fromarray(np.ascontiguousarray(image)).resize(size, Image.Resampling.BOX))
+    return centre_crop(data.images[row], data.task.image_size)
 
 
 MODEL = "right"  # the heading of the model's share of right answers

@@ -11,6 +11,7 @@ import numpy as np
 
 from fairflac.data.pixels.decode import Framing
 from fairflac.errors import unknown
+from fairflac.metrics.predictions import Predictions
 from fairflac.types import TaskSpec
 
 Split = Literal["train", "validation", "test"]
@@ -35,6 +36,11 @@ class BiasedDataset:
     def __len__(self) -> int:
         return len(self.y)
 
+    def take(self, rows: np.ndarray) -> "BiasedDataset":
+        """Those at these positions, in this order."""
+        bias = {name: values[rows] for name, values in self.bias.items()}
+        return replace(self, images=self.images[rows], y=self.y[rows], bias=bias, names=self.names[rows])
+
     @property
     def identity(self) -> str:
         """Which images these are, in this order, by their names: what goes by position is of one set only."""
@@ -46,6 +52,22 @@ class BiasedDataset:
             return None
         sizes = [len(self.task.attributes[name].values) for name in self.bias]
         return np.ravel_multi_index(tuple(self.bias.values()), tuple(sizes)).astype(np.int64)
+
+    def predictions(self, prediction: np.ndarray, score: np.ndarray, features: np.ndarray) -> Predictions:
+        """(N,) predicted classes, (N,) their probabilities, (N, D) features → the table that metrics are made from."""
+        attributes = self.task.attributes
+        return Predictions(
+            index=np.arange(len(self)),
+            y=self.y,
+            prediction=prediction,
+            score=score,
+            features=features,
+            bias=self.bias,
+            aligned={name: self.bias[name] == np.array(attributes[name].aligned)[self.y] for name in self.bias},
+            min_cell={name: attributes[name].min_cell for name in self.bias},
+            repeats={name: repeats for name in self.bias if (repeats := attributes[name].repeats)},
+            images=self.identity,
+        )
 
     def with_target(self, target: str) -> "BiasedDataset":
         """The same images with an attribute as the class to predict, as a bias model is trained."""

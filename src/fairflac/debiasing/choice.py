@@ -12,7 +12,6 @@ from fairflac.metrics.evidence import Lean, Strength, Word, beside_guess, spoken
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.names import Names
 from fairflac.reporting.sections.verdict import beside_sentences, gain_sentence, guessed_gains, harm_sentence
-from fairflac.training.validation import without_labels
 
 FEWEST_PAIRS = 1.0  # in a batch, of those that FLAC learns from
 VANILLA = "vanilla"
@@ -41,7 +40,7 @@ def choose(
 ) -> Choice:
     """`tables`: validation predictions by model, vanilla among them; `guess`: (N,) what the bias model named there;
     `pairs`: in S, in a batch; `classes`: their names. Attribute labels that the tables carry are taken away first."""
-    hidden = {name: with_guess(without_labels(table), guess) for name, table in tables.items()}
+    hidden = {name: with_guess(table.without_labels(), guess) for name, table in tables.items()}
     plain, others = hidden[VANILLA], {name: table for name, table in hidden.items() if name != VANILLA}
     assert plain.guess_counts is not None
     speaks_for = None if guess_is_class else spoken_for(plain.guess_counts)

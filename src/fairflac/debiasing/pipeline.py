@@ -23,8 +23,7 @@ from fairflac.runs.directory import CHOICE, Run, Workspace
 from fairflac.system.files import check_folder, write_text
 from fairflac.system.progress import tell
 from fairflac.training.build import load_config, load_split
-from fairflac.training.pipeline import adopt, rehearse, train_config
-from fairflac.training.validation import predict
+from fairflac.training.pipeline import adopt, predict_run, rehearse, train_config
 
 TITLE = "Does the model lean on a shortcut, and did debiasing help?"
 GUESSER = "early"  # names groups where the bias model's last layer was never trained on anything
@@ -145,8 +144,8 @@ def _choice(runs: dict[str, Run], against: RunConfig, workspace: Workspace) -> C
     validation = load_split(against, workspace.data, "validation")
     assert validation is not None
     guesser = _guesser(against)
-    guess = predict(_trained(guesser, workspace, as_bias_model=True), validation).prediction
-    tables = {name: predict(run, validation) for name, run in runs.items()}
+    guess = predict_run(_trained(guesser, workspace, as_bias_model=True), validation).prediction
+    tables = {name: predict_run(run, validation) for name, run in runs.items()}
     pairs = float(runs[against.method].result["bias_model_quality"].get("pairs", 0.0))
     of_classes = (guesser.target, guesser.dataset) == ("class", against.dataset) and _same_images(guesser, against)
     return choose(tables, guess, pairs, guess_is_class=of_classes, classes=validation.task.classes)

@@ -13,15 +13,15 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import torch
 from lightning_fabric import Fabric
-from PIL import Image
 
 from fairflac.config.recipes import bias_model_kind
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.data.base import BiasedDataset
 from fairflac.data.own.splitting import deal
-from fairflac.data.pixels.resample import centre_offset
+from fairflac.data.pixels.resample import centre_crop
 from fairflac.errors import Stopped
 from fairflac.runs.directory import Run
+from fairflac.runs.gallery import shrink
 from fairflac.training.build import build_method
 from fairflac.training.engine import make_fabric
 from fairflac.training.evaluate import predictions
@@ -54,14 +54,14 @@ def guesses(data: BiasedDataset, training: BiasedDataset | None, seed: int = 0, 
     if training is not None:
         similar = _small(training)
         held_out = folds(similar.images, HELD_OUT, seed)[0]
-        trial, rest = _part(similar, held_out), _part(similar, np.setdiff1d(np.arange(len(similar)), held_out))
+        trial, rest = similar.take(held_out), similar.take(np.setdiff1d(np.arange(len(similar)), held_out))
         guess, trial_guess = _guessed(rest, [audited, trial], seed, fabric, "bias model", silent)
         return Guesses(guess, f"trained on {len(rest):,} of the training images", trial.y, trial_guess)
     guess = np.empty_like(data.y)
     for number, rows in enumerate(folds(audited.images, FOLDS, seed), start=1):
         others = np.setdiff1d(np.arange(len(data)), rows)
         label = f"bias model {number} of {FOLDS}"
-        (guess[rows],) = _guessed(_part(audited, others), [_part(audited, rows)], seed, fabric, label, silent)
+        (guess[rows],) = _guessed(audited.take(others), [audited.take(rows)], seed, fabric, label, silent)
     return Guesses(guess, f"trained {FOLDS} times, each time without the images that it then guessed", data.y, guess)
 
 
@@ -95,17 +95,5 @@ def _config(images: int, seed: int) -> RunConfig:
 
 def _small(data: BiasedDataset) -> BiasedDataset:
     """What the audited model sees of the images, at the size of this one."""
-    size = data.task.image_size
-    top, left = centre_offset((data.images.shape[1], data.images.shape[2]), size)
-    images = data.images[:, top : top + size[0], left : left + size[1]]
-    scale = SIDE / max(size)
-    if scale < 1:
-        size = (max(1, round(scale * size[0])), max(1, round(scale * size[1])))
-        shape = size[::-1]
-        images = np.stack([np.asarray(Image.fromarray(image).resize(shape, Image.Resampling.BOX)) for image in images])
-    return replace(data, images=np.ascontiguousarray(images), task=replace(data.task, image_size=size))
-
-
-def _part(data: BiasedDataset, rows: np.ndarray) -> BiasedDataset:
-    bias = {name: values[rows] for name, values in data.bias.items()}
-    return replace(data, images=data.images[rows], y=data.y[rows], bias=bias, names=data.names[rows])
+    images = np.stack([shrink(image, SIDE) for image in centre_crop(data.images, data.task.image_size)])
+    return replace(data, images=images, task=replace(data.task, image_size=(images.shape[1], images.shape[2])))

@@ -16,7 +16,7 @@ from fairflac.data.base import BiasedDataset
 from fairflac.data.batches import Pixels
 from fairflac.data.own.listing import MEAN, STD
 from fairflac.data.pixels.decode import Fit
-from fairflac.data.pixels.resample import centre_offset
+from fairflac.data.pixels.resample import centre_crop
 from fairflac.errors import UserError
 from fairflac.metrics.predictions import Predictions
 from fairflac.runs.directory import Run
@@ -105,9 +105,7 @@ class Trained:
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
         """(B, H, W, 3) uint8 of `decoded_size` (or any that is large enough) → (B, C) logits."""
-        height, width = self.image_size
-        top, left = centre_offset((images.shape[1], images.shape[2]), self.image_size)
-        return self.logits(np.ascontiguousarray(images[:, top : top + height, left : left + width]))
+        return self.logits(np.ascontiguousarray(centre_crop(images, self.image_size)))
 
 
 def predictions(model: Trained, data: BiasedDataset, *, silent: bool = False) -> Predictions:
@@ -118,19 +116,7 @@ def predictions(model: Trained, data: BiasedDataset, *, silent: bool = False) ->
             parts.append(model(np.asarray(data.images[start : start + BATCH])))
             bar.advance(len(parts[-1]))
     logits = np.concatenate(parts)
-    attributes = data.task.attributes
-    return Predictions(
-        index=np.arange(len(data)),
-        y=data.y,
-        prediction=logits.argmax(1),
-        score=probabilities(logits).max(1),
-        features=logits,
-        bias=data.bias,
-        aligned={name: data.bias[name] == np.array(attributes[name].aligned)[data.y] for name in data.bias},
-        min_cell={name: attributes[name].min_cell for name in data.bias},
-        repeats={name: repeats for name in data.bias if (repeats := attributes[name].repeats)},
-        images=data.identity,
-    )
+    return data.predictions(logits.argmax(1), probabilities(logits).max(1), logits)
 
 
 def probabilities(logits: np.ndarray) -> np.ndarray:

@@ -5,24 +5,19 @@ import io
 import json
 import os
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-from fairflac.data.pixels.cache import NAMED, file_bytes
-from fairflac.data.pixels.decode import Unreadable, decode
+from fairflac.data.pixels.cache import NAMED, Decoded, decode_files
+from fairflac.data.pixels.decode import Unreadable
 from fairflac.errors import UserError
 from fairflac.inference.model import BATCH, Trained, probabilities
 from fairflac.metrics.scores import percent
 from fairflac.reporting.text.tables import aligned
-
-# Batches that are decoded ahead: enough to keep the model busy, and memory does not grow with the number of files.
-AHEAD = 2
 
 
 @dataclass(frozen=True)
@@ -67,8 +62,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def answers(model: Trained, paths: Sequence[Path], top: int = 1) -> Iterator[Answer]:
     """One for each file, in order; the `top` most probable classes."""
-    waiting: list[tuple[Path, np.ndarray | Unreadable]] = []
-    for path, image in _decoded(model, paths):
+    waiting: list[tuple[Path, Decoded | Unreadable]] = []
+    for path, image in zip(paths, decode_files(paths, model.decoded_size, model.fit), strict=True):
         waiting.append((path, image))
         if len(waiting) == BATCH:
             yield from _answered(model, waiting, top)
@@ -76,27 +71,8 @@ def answers(model: Trained, paths: Sequence[Path], top: int = 1) -> Iterator[Ans
     yield from _answered(model, waiting, top)
 
 
-def _decoded(model: Trained, paths: Iterable[Path]) -> Iterator[tuple[Path, np.ndarray | Unreadable]]:
-    """In order. Threads are enough: Pillow lets go of the interpreter while it decodes."""
-
-    def one(path: Path) -> np.ndarray | Unreadable:
-        try:
-            return decode(file_bytes(path), model.decoded_size, model.fit)
-        except Unreadable as error:
-            return error
-
-    pending: deque[tuple[Path, Future[np.ndarray | Unreadable]]] = deque()
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for path in paths:
-            pending.append((path, pool.submit(one, path)))
-            if len(pending) > AHEAD * BATCH:
-                path, image = pending.popleft()
-                yield path, image.result()
-        yield from ((path, image.result()) for path, image in pending)
-
-
-def _answered(model: Trained, batch: Sequence[tuple[Path, np.ndarray | Unreadable]], top: int) -> Iterator[Answer]:
-    images = [image for _, image in batch if isinstance(image, np.ndarray)]
+def _answered(model: Trained, batch: Sequence[tuple[Path, Decoded | Unreadable]], top: int) -> Iterator[Answer]:
+    images = [image.pixels for _, image in batch if isinstance(image, Decoded)]
     shares = iter(probabilities(model(np.stack(images))) if images else ())
     for path, image in batch:
         if isinstance(image, Unreadable):

@@ -38,6 +38,10 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.index)
 
+    def without_labels(self) -> "Predictions":
+        """Without what is known of attributes: what no rule sees, no rule can use."""
+        return replace(self, bias={}, aligned={}, min_cell={}, repeats={})
+
     def same_images(self, other: "Predictions") -> bool:
         """Rows can be compared one by one. Classes in the same order are not enough: another seed has other images."""
         shared = self.bias.keys() & other.bias.keys()

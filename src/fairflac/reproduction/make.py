@@ -12,8 +12,7 @@ from fairflac.reproduction.plan import Grid, jobs_for
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import write_text
 from fairflac.training.build import load_config, load_method, load_other
-from fairflac.training.engine import make_fabric
-from fairflac.training.evaluate import predictions
+from fairflac.training.pipeline import predict_run
 
 
 def make(label: str, configs: Sequence[RunConfig], workspace: Workspace, executor: Executor) -> dict[str, str]:
@@ -43,9 +42,7 @@ def measure_elsewhere(grid: Grid, workspace: Workspace) -> dict[str, str]:
 
 
 def _measure(run: Run, dataset: str, workspace: Workspace) -> None:
-    config, method = load_config(run), load_method(run)
-    data = load_other(dataset, {}, method.spec, config.seed or 0, workspace.data, "test")
+    data = load_other(dataset, {}, load_method(run).spec, load_config(run).seed or 0, workspace.data, "test")
     assert data is not None
-    fabric = make_fabric()
-    numbers = summary(predictions(method.to(fabric.device), data, fabric))
+    numbers = summary(predict_run(run, data))
     write_text(elsewhere(run, dataset), json.dumps(numbers, indent=1))

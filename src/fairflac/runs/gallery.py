@@ -40,7 +40,7 @@ class Gallery:
         wrong = np.flatnonzero(table.prediction != table.y)
         mistakes = wrong[np.argsort(-table.score[wrong], kind="stable")][:MISTAKES]
         index = np.union1d(_from_every_group(data), mistakes)
-        return cls(index, np.stack([_small(image) for image in data.images[index]]), data.names[index])
+        return cls(index, np.stack([shrink(image, SIDE) for image in data.images[index]]), data.names[index])
 
     def save(self, path: Path) -> None:
         with replacing(path) as stream:
@@ -63,13 +63,14 @@ def _from_every_group(data: "BiasedDataset") -> np.ndarray:
     return chosen
 
 
-def _small(image: np.ndarray) -> np.ndarray:
+def shrink(image: np.ndarray, side: int) -> np.ndarray:
+    """(H, W, 3) → the same with no side longer than `side`."""
     height, width = image.shape[:2]
-    scale = SIDE / max(height, width)
+    scale = side / max(height, width)
     if scale >= 1:
         return image
     size = (max(1, round(scale * width)), max(1, round(scale * height)))
-    return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX))
+    return np.asarray(Image.fromarray(np.ascontiguousarray(image)).resize(size, Image.Resampling.BOX))
 
 
 if TYPE_CHECKING:  # a report reads samples and needs no torch

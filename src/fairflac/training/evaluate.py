@@ -50,19 +50,7 @@ def predictions(method: Method, dataset: BiasedDataset, fabric: Fabric) -> Predi
     def column(values: Tensor) -> np.ndarray:
         return values.cpu()[order].numpy()
 
-    attributes = dataset.task.attributes
-    return Predictions(
-        index=column(index),
-        y=dataset.y,
-        prediction=column(prediction),
-        score=column(probability),
-        features=column(gather(features)),
-        bias=dataset.bias,
-        aligned={name: dataset.bias[name] == np.array(attributes[name].aligned)[dataset.y] for name in dataset.bias},
-        min_cell={name: attributes[name].min_cell for name in dataset.bias},
-        repeats={name: repeats for name in dataset.bias if (repeats := attributes[name].repeats)},
-        images=dataset.identity,
-    )
+    return dataset.predictions(column(prediction), column(probability), column(gather(features)))
 
 
 def collapse_advice(table: Predictions, split: str) -> str | None:

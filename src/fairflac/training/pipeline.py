@@ -20,6 +20,7 @@ from fairflac.errors import UserError
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
 from fairflac.metrics.classes import class_numbers
+from fairflac.metrics.predictions import Predictions
 from fairflac.runs.directory import Run, Workspace
 from fairflac.runs.gallery import Gallery, Samples
 from fairflac.system import checkpoint
@@ -185,6 +186,12 @@ def _train(
         Gallery.of(test, table).save(run.gallery)
         run.finish(result, table)
     fabric.barrier()
+
+
+def predict_run(run: Run, data: BiasedDataset) -> Predictions:
+    """What the model of a finished run says of these images."""
+    fabric = make_fabric()
+    return predictions(load_method(run).to(fabric.device), data, fabric)
 
 
 def fit(

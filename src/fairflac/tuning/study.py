@@ -17,8 +17,7 @@ from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import write_text
 from fairflac.system.progress import tell
 from fairflac.training.build import load_split
-from fairflac.training.pipeline import rehearse, train_config
-from fairflac.training.validation import predict, without_labels
+from fairflac.training.pipeline import predict_run, rehearse, train_config
 from fairflac.tuning.plan import Plan
 from fairflac.tuning.space import Settings, describe, propose, size
 
@@ -33,9 +32,9 @@ class Judge:
     against: int | None  # images whose guess does not go with their class: these decide
 
     def score(self, run: Run) -> float:
-        table = predict(run, self.data)
+        table = predict_run(run, self.data)
         if not self.rule.startswith(ORACLE):
-            table = without_labels(table)
+            table = table.without_labels()
         return VALIDATION_RULES[self.rule](table if self.guess is None else with_guess(table, self.guess))
 
 
@@ -50,7 +49,7 @@ def make_judge(rule: str, config: RunConfig, guesser: RunConfig, workspace: Work
         return Judge(rule, data, None, None)
     run = train_config(guesser, workspace, as_bias_model=True)
     assert run is not None  # one process
-    table = without_labels(predict(run, data))
+    table = predict_run(run, data).without_labels()
     pseudo = with_pseudo_groups(with_guess(table, table.prediction))
     assert pseudo is not None
     return Judge(rule, data, table.prediction, int(np.sum(~pseudo.aligned[NAME])))

@@ -4,8 +4,9 @@ import hashlib
 import json
 import os
 import stat
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from fairflac.system.progress import meter, tell_once
 
 FORMAT = 2  # raised when the same files would be decoded or stored otherwise
 NAMED = 3  # images that a message names
+AHEAD = 256  # images that are decoded before they are asked for
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def prove_images(folder: Path, names: Sequence[str], *, label: str) -> None:
     """Decode every image and keep none; an error names those that cannot be read."""
     with meter(f"checking {label}", len(names)) as bar:
         broken = {}
-        for name, found in _decoded(folder, names, (8, 8), "squash"):
+        decoded = decode_files([folder / name for name in names], (8, 8), "squash")
+        for name, found in zip(names, decoded, strict=True):
             if isinstance(found, Unreadable):
                 broken[name] = str(found)
             bar.advance()
@@ -143,13 +146,13 @@ def _build(
     with meter(f"reading {label}", len(files), silent=silent) as bar, replacing(pixels) as stream:
         header = {"descr": "|u1", "fortran_order": False, "shape": (len(files), *size, 3)}
         np.lib.format.write_array_header_1_0(stream, header)
-        for name, found in _decoded(folder, files, size, fit):
+        decoded = decode_files([folder / name for name in files], size, fit)
+        for name, found in zip(files, decoded, strict=True):
             if isinstance(found, Unreadable):
                 broken[name] = str(found)
             else:
-                digest, image = found
-                digests.append(digest)
-                stream.write(image.tobytes())
+                digests.append(found.digest)
+                stream.write(found.pixels.tobytes())
             bar.advance()
         if broken:  # fewer images than announced; the header keeps its length
             end = stream.tell()
@@ -159,22 +162,34 @@ def _build(
     write_text(index, json.dumps({"key": key, "digests": digests, "broken": broken}))
 
 
-def _decoded(
-    folder: Path, names: Sequence[str], size: tuple[int, int], fit: Fit
-) -> Iterator[tuple[str, tuple[str, np.ndarray] | Unreadable]]:
-    """In order. Threads are enough: Pillow lets go of the interpreter while it decodes."""
+@dataclass(frozen=True)
+class Decoded:
+    """One image file."""
 
-    def one(name: str) -> tuple[str, tuple[str, np.ndarray] | Unreadable]:
+    digest: str  # of its bytes
+    pixels: np.ndarray  # (H, W, 3) uint8
+
+
+def decode_files(paths: Sequence[Path], size: tuple[int, int], fit: Fit) -> Iterator[Decoded | Unreadable]:
+    """One for each file, in order, some of them decoded ahead: memory does not grow with the number of files.
+
+    Threads are enough: Pillow lets go of the interpreter while it decodes.
+    """
+
+    def one(path: Path) -> Decoded | Unreadable:
         try:
-            content = file_bytes(folder / name)
-            return name, (hashlib.sha256(content).hexdigest()[:16], decode(content, size, fit))
+            content = file_bytes(path)
+            return Decoded(hashlib.sha256(content).hexdigest()[:16], decode(content, size, fit))
         except Unreadable as error:
-            return name, error
+            return error
 
-    workers = os.cpu_count() or 1
-    with ThreadPoolExecutor(workers) as pool:
-        for start in range(0, len(names), 64 * workers):  # in parts, or all images would wait in memory
-            yield from pool.map(one, names[start : start + 64 * workers])
+    pending: deque[Future[Decoded | Unreadable]] = deque()
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for path in paths:
+            pending.append(pool.submit(one, path))
+            if len(pending) > AHEAD:
+                yield pending.popleft().result()
+        yield from (image.result() for image in pending)
 
 
 def file_bytes(path: Path) -> bytes:

@@ -73,6 +73,13 @@ def centre_offset(stored: Size, size: Size) -> Size:
     return (stored[0] - size[0]) // 2, (stored[1] - size[1]) // 2
 
 
+def centre_crop(images: np.ndarray, size: Size) -> np.ndarray:
+    """(..., H, W, C) → (..., h, w, C): the middle of them, without a copy."""
+    top, left = centre_offset((images.shape[-3], images.shape[-2]), size)
+    middle: np.ndarray = images[..., top : top + size[0], left : left + size[1], :]
+    return middle
+
+
 def cut(raw: Tensor, boxes: Boxes, size: Size) -> Tensor:
     """(B, H, W, 3) bytes → the boxes, all of which have this size, as (B, h, w, 3) bytes."""
     count, rows, columns, channels = raw.shape
