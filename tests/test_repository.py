@@ -1,6 +1,7 @@
 """Promises about the source as a whole."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,15 @@ def test_nothing_imports_upwards() -> None:
 def test_the_ground_floor() -> None:
     package = ROOT / "src" / "fairflac"
     assert {path.name for path in package.glob("*.py")} == {"__init__.py", "__main__.py", "errors.py", "types.py"}
+
+
+PAGES = ("CONTRIBUTING.md", "docs/architecture.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_that_a_page_names_exists(page: str) -> None:
+    """From the root or from the package; NAME and DATASET stand for what a reader puts there."""
+    named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", (ROOT / page).read_text()))
+    named = {path for path in named if "NAME" not in path and "DATASET" not in path}
+    places = (ROOT, ROOT / "src" / "fairflac")
+    assert named and [path for path in sorted(named) if not any((place / path).exists() for place in places)] == []
