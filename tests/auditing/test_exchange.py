@@ -6,7 +6,7 @@ import pytest
 from auditing.toys import rule
 from fairflac.auditing import cues as exchange
 from fairflac.auditing.cues import follow, paired
-from fairflac.inference.model import Trained
+from fairflac.inference.model import Classifier
 
 
 def reads_red(images: np.ndarray) -> np.ndarray:
@@ -33,7 +33,7 @@ def images() -> np.ndarray:
     return images
 
 
-def differences(model: Trained, images: np.ndarray) -> dict[str, float]:
+def differences(model: Classifier, images: np.ndarray) -> dict[str, float]:
     return {one.cue: one.difference.low for one in follow(model, images, model(images).argmax(1), silent=True)}
 
 

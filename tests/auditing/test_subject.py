@@ -11,7 +11,7 @@ import pytest
 from auditing.toys import rule
 from fairflac.auditing.subject import SEEN, Choice, subject
 from fairflac.errors import UserError
-from fairflac.inference.model import Trained
+from fairflac.inference.model import Classifier
 from fairflac.inference.open import open_model
 from fairflac.runs.directory import Run
 from trained_runs import folder_run, photos, tiny_run
@@ -20,7 +20,7 @@ __all__ = ["folder_run", "photos", "tiny_run"]  # fixtures
 
 
 @pytest.fixture
-def model() -> Trained:
+def model() -> Classifier:
     """Decodes files at 18 pixels and sees the middle 16 of them."""
     dark = rule(lambda images: np.zeros(len(images), int), size=16, classes=("below", "above"))
     return replace(dark, decoded_size=(18, 18))
@@ -39,7 +39,7 @@ def table(photos: Path, **columns: str) -> Path:
     return path
 
 
-def test_a_folder_without_splits_is_audited_whole(model: Trained, photos: Path, tmp_path: Path) -> None:
+def test_a_folder_without_splits_is_audited_whole(model: Classifier, photos: Path, tmp_path: Path) -> None:
     found = subject(model, Choice(str(photos), tmp_path))
     assert len(found.data) == 72 and found.training is None and found.data.images.shape[1:] == (18, 18, 3)
     assert found.data.task.classes == ("below", "above") and found.data.task.image_size == (16, 16)
@@ -51,7 +51,7 @@ def test_a_folder_without_splits_is_audited_whole(model: Trained, photos: Path, 
         subject(model, Choice(str(photos), tmp_path, split="test"))
 
 
-def test_splits_of_a_folder(model: Trained, photos: Path, tmp_path: Path) -> None:
+def test_splits_of_a_folder(model: Classifier, photos: Path, tmp_path: Path) -> None:
     for file in sorted(photos.rglob("*.png")):
         part = "train" if int(file.stem) < 30 else "val"
         (home := tmp_path / "split" / part / file.parent.name).mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def test_splits_of_a_folder(model: Trained, photos: Path, tmp_path: Path) -> Non
     assert len(seen.data) == 60 and seen.training is None and SEEN in seen.notes
 
 
-def test_columns_of_a_table_are_attributes_but_no_ids(model: Trained, photos: Path, tmp_path: Path) -> None:
+def test_columns_of_a_table_are_attributes_but_no_ids(model: Classifier, photos: Path, tmp_path: Path) -> None:
     path = table(photos, number="n{place}", turn="t{third}", split="test")
     path.write_text(path.read_text().replace("above/00.png,above,n0,t0,test", "above/00.png,above,n0,t0,train"))
     found = subject(model, Choice(str(path), tmp_path))
@@ -77,7 +77,7 @@ def test_columns_of_a_table_are_attributes_but_no_ids(model: Trained, photos: Pa
     path.unlink()
 
 
-def test_one_class_is_none(model: Trained, photos: Path, tmp_path: Path) -> None:
+def test_one_class_is_none(model: Classifier, photos: Path, tmp_path: Path) -> None:
     shutil.copytree(photos / "above", tmp_path / "half" / "above")
     with pytest.raises(UserError, match="images of 'above' alone"):
         subject(model, Choice(str(tmp_path / "half"), tmp_path))
@@ -118,13 +118,13 @@ def test_a_dataset_with_the_settings_of_the_run(tiny_run: Run, tmp_path: Path) -
         ({"name": "PHOTOS/above"}, "36 images lie directly in"),
     ],
 )
-def test_mistakes(choice: dict, part: str, model: Trained, photos: Path, tmp_path: Path) -> None:  # type: ignore[type-arg]
+def test_mistakes(choice: dict, part: str, model: Classifier, photos: Path, tmp_path: Path) -> None:  # type: ignore[type-arg]
     named = {**choice, "name": choice["name"].replace("PHOTOS", str(photos))}
     with pytest.raises(UserError, match=part):
         subject(model, Choice(root=tmp_path, **named))
 
 
-def test_a_row_without_its_file_moves_no_label(model: Trained, photos: Path, tmp_path: Path) -> None:
+def test_a_row_without_its_file_moves_no_label(model: Classifier, photos: Path, tmp_path: Path) -> None:
     """A second list that names one file more once found the images of the first."""
     own = Path(shutil.copytree(photos, tmp_path / "own"))
     rows = [f"{path.relative_to(own)},{path.parent.name}" for path in sorted(own.rglob("*.png"))]

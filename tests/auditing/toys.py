@@ -9,21 +9,21 @@ from lightning_fabric import Fabric
 
 from fairflac.auditing.subject import Subject
 from fairflac.data.base import BiasedDataset
-from fairflac.inference.model import Trained, torch_logits
+from fairflac.inference.model import Classifier, torch_logits
 from fairflac.types import TaskSpec
 from toy import TASK, build_toy_method, prepared_training, toy_data
 
 ALWAYS, NEVER = 0.05, 0.5  # share of the images whose brightness goes against their class
 
 
-def toy_model(conflicting: float, seed: int, folder: Path, fabric: Fabric) -> Trained:
+def toy_model(conflicting: float, seed: int, folder: Path, fabric: Fabric) -> Classifier:
     """Trained on 800 images of a line, across or down, whose brightness gives it away, or does not."""
     torch.manual_seed(seed)
     method = build_toy_method("vanilla")
     data = toy_data(800, conflicting, seed)
     prepared_training(method, data, folder, fabric, epochs=30, batch_size=64, schedule="cosine").fit("", silent=True)
     logits = torch_logits(method.eval().predict, TASK, torch.device("cpu"))
-    return Trained("toy", logits, TASK.image_size, TASK.image_size, TASK.classes)
+    return Classifier("toy", logits, TASK.image_size, TASK.image_size, TASK.classes)
 
 
 def toy_subject(conflicting: float, seed: int, *, labelled: bool = False) -> Subject:
@@ -37,10 +37,10 @@ def without_labels(data: BiasedDataset) -> BiasedDataset:
     return BiasedDataset(data.images, data.y, {}, data.names, data.split, task)
 
 
-def rule(says: Callable[[np.ndarray], np.ndarray], size: int = 8, classes: tuple[str, ...] | None = None) -> Trained:
+def rule(says: Callable[[np.ndarray], np.ndarray], size: int = 8, classes: tuple[str, ...] | None = None) -> Classifier:
     """A model that names class `says(images)`, (B,) whole numbers, and is sure of it."""
 
     def logits(images: np.ndarray) -> np.ndarray:
         return 4 * np.eye(len(classes or "ab"), dtype=np.float32)[says(images)]
 
-    return Trained("rule", logits, (size, size), (size, size), classes)
+    return Classifier("rule", logits, (size, size), (size, size), classes)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fairflac.data.batches import Pixels, epoch_batches
+from fairflac.data.batches import ImageInputs, epoch_batches
 from fairflac.data.pixels import augment as jitter
 from fairflac.data.pixels.augment import PRESETS, Augment, Augmentation, Jitter, Preset, jittered, make_augmentation
 from toy import TASK
@@ -23,8 +23,8 @@ IMAGES = np.random.default_rng(0).integers(0, 256, (40, 18, 18, 3), dtype=np.uin
 each_preset = pytest.mark.parametrize("name", PRESETS)
 
 
-def pixels(name: Augmentation, seed: int = 0) -> Pixels:
-    return Pixels(IMAGES, LARGER, CPU, make_augmentation(name, SIZE, seed))
+def pixels(name: Augmentation, seed: int = 0) -> ImageInputs:
+    return ImageInputs(IMAGES, LARGER, CPU, make_augmentation(name, SIZE, seed))
 
 
 def augmented(preset: Preset, images: np.ndarray, epoch: int = 0) -> Tensor:
@@ -77,7 +77,7 @@ def test_epochs_views_and_seeds_differ_and_the_global_generator_has_no_part(name
 @each_preset
 def test_equal_images_are_augmented_differently(name: Augmentation) -> None:
     same = np.repeat(IMAGES[:1], 40, axis=0)
-    (x,) = Pixels(same, LARGER, CPU, make_augmentation(name, SIZE, 0))(torch.arange(40))
+    (x,) = ImageInputs(same, LARGER, CPU, make_augmentation(name, SIZE, 0))(torch.arange(40))
     assert len({image.numpy().tobytes() for image in x}) > 30
 
 

@@ -7,10 +7,10 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from fairflac.data import sources as by_hand
-from fairflac.data.sources import UNFINISHED, ByHand
+from fairflac.data.sources import UNFINISHED, ManualSource
 from fairflac.errors import UserError
 
-BY_HAND = ByHand(
+MANUAL = ManualSource(
     name="toys",
     steps=("Ask for them", "Wait"),
     layout=("boxes/*.toy",),
@@ -47,19 +47,19 @@ def parcel(folder: Path, kind: str) -> Path:
 @pytest.mark.parametrize("kind", ["folder", "tar", "tar.gz", "zip"])
 def test_what_is_wanted_is_put_in_place_and_nothing_else(kind: str, folder: Path, tmp_path: Path) -> None:
     said: list[str] = []
-    BY_HAND.get(tmp_path / "root", parcel(folder, kind), said.append)
+    MANUAL.get(tmp_path / "root", parcel(folder, kind), said.append)
     files = {p.relative_to(tmp_path / "root").as_posix(): p for p in (tmp_path / "root").rglob("*") if p.is_file()}
     assert {name: path.read_text() for name, path in files.items()} == {
         "toys/boxes/a.toy": "bear",
         "toys/boxes/b.toy": "ball",
     }
     assert len(said) == 1 and said[0].startswith("toys: 2 files from")
-    assert BY_HAND.folder(tmp_path / "root") == tmp_path / "root" / "toys"
+    assert MANUAL.folder(tmp_path / "root") == tmp_path / "root" / "toys"
 
 
 def test_without_files_the_page_says_steps_layout_and_size(tmp_path: Path) -> None:
     said: list[str] = []
-    BY_HAND.get(tmp_path, None, said.append)
+    MANUAL.get(tmp_path, None, said.append)
     assert said == [
         "toys cannot be fetched for you. What to do:",
         "  1. Ask for them",
@@ -71,18 +71,18 @@ def test_without_files_the_page_says_steps_layout_and_size(tmp_path: Path) -> No
     ]
     (tmp_path / "toys").mkdir()
     said.clear()
-    BY_HAND.get(tmp_path, None, said.append)
+    MANUAL.get(tmp_path, None, said.append)
     assert said[0] == f"{tmp_path}/toys is there; 'fairflac data check toys' says whether it is whole."
 
 
 def test_files_that_are_there_keep_their_time(folder: Path, tmp_path: Path) -> None:
     times = []
     for _ in range(2):
-        BY_HAND.get(tmp_path, folder, lambda line: None)
+        MANUAL.get(tmp_path, folder, lambda line: None)
         times.append({path: path.stat().st_mtime_ns for path in (tmp_path / "toys/boxes").iterdir()})
     assert times[0] == times[1]
     (tmp_path / "toys/boxes/a.toy").write_text("torn")
-    BY_HAND.get(tmp_path, folder, lambda line: None)
+    MANUAL.get(tmp_path, folder, lambda line: None)
     assert (tmp_path / "toys/boxes/a.toy").read_text() == "bear"
 
 
@@ -93,17 +93,17 @@ def test_a_part_is_not_taken_for_the_whole(folder: Path, tmp_path: Path, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(by_hand, "_write", stop)
         with pytest.raises(KeyboardInterrupt):
-            BY_HAND.get(tmp_path, folder, lambda line: None)
+            MANUAL.get(tmp_path, folder, lambda line: None)
     assert (tmp_path / "toys" / UNFINISHED).exists()
     with pytest.raises(UserError, match="is not complete: run 'fairflac data get toys --from"):
-        BY_HAND.folder(tmp_path)
-    BY_HAND.get(tmp_path, folder, lambda line: None)
-    assert BY_HAND.folder(tmp_path).is_dir()
+        MANUAL.folder(tmp_path)
+    MANUAL.get(tmp_path, folder, lambda line: None)
+    assert MANUAL.folder(tmp_path).is_dir()
 
 
 def test_a_dataset_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"toys is not in '.*': 'fairflac data get toys' says how to obtain it"):
-        BY_HAND.folder(tmp_path)
+        MANUAL.folder(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_wrong_parcels_are_named(make: object, complaint: str, tmp_path: Path) -
     assert callable(make)
     make(tmp_path / "x")
     with pytest.raises(UserError, match=complaint):
-        BY_HAND.get(tmp_path / "root", tmp_path / "x", lambda line: None)
+        MANUAL.get(tmp_path / "root", tmp_path / "x", lambda line: None)
     assert not (tmp_path / "root").exists()
 
 
@@ -126,11 +126,11 @@ def test_a_torn_archive_is_named(folder: Path, tmp_path: Path) -> None:
     whole = parcel(folder, "tar.gz").read_bytes()
     (tmp_path / "torn.tar.gz").write_bytes(whole[: len(whole) - 40])
     with pytest.raises(UserError, match=r"torn\.tar\.gz' is damaged .*: fetch it again"):
-        BY_HAND.get(tmp_path / "root", tmp_path / "torn.tar.gz", lambda line: None)
+        MANUAL.get(tmp_path / "root", tmp_path / "torn.tar.gz", lambda line: None)
 
 
 def test_the_name_of_the_parcel_is_part_of_the_path(folder: Path, tmp_path: Path) -> None:
     seen: list[PurePosixPath] = []
-    spy = ByHand("toys", (), (), "", place=lambda path: seen.append(path) or path.name)  # type: ignore[func-returns-value]
+    spy = ManualSource("toys", (), (), "", place=lambda path: seen.append(path) or path.name)  # type: ignore[func-returns-value]
     spy.get(tmp_path, parcel(folder, "zip"), lambda line: None)
     assert {path.parts[0] for path in seen} == {"have.zip"}

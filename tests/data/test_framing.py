@@ -19,7 +19,7 @@ from fairflac.data.pixels.cache import read_images
 from fairflac.data.pixels.decode import Framing, decode
 from fairflac.data.sets.imagenet_a import FOLDER as IMAGENET_A
 from fairflac.errors import UserError
-from fairflac.inference.model import Facts
+from fairflac.inference.model import ModelMetadata
 from fairflac.inference.open import open_model
 from fairflac.inference.predict import answers
 from fairflac.runs.directory import Run, Workspace
@@ -93,11 +93,11 @@ def test_loading_and_predicting_frame_alike(name: str, tmp_path: Path) -> None:
     settings = {**options, "net": "simple-conv"}
     config = RunConfig(dataset=name, method="vanilla", net="simple-conv", seed=0, data_options=options)
     run.begin((config if name == "imagenet-a" else resolve(name, "vanilla", 0, settings)).to_toml(), {})
-    facts = Facts.of(run, data.task)
-    assert facts.decoded_size == data.images.shape[1:3]
+    metadata = ModelMetadata.of(run, data.task)
+    assert metadata.decoded_size == data.images.shape[1:3]
     for row in range(0, len(data), max(1, len(data) // 5)):
         (file,) = (path for path in tmp_path.rglob("*.*") if path.as_posix().endswith(f"/{data.names[row]}"))
-        np.testing.assert_array_equal(decode(file.read_bytes(), facts.decoded_size, facts.fit), data.images[row])
+        np.testing.assert_array_equal(decode(file.read_bytes(), metadata.decoded_size, metadata.fit), data.images[row])
 
 
 class Plugin(Dataset):

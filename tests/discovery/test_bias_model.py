@@ -9,7 +9,7 @@ import torch
 from lightning_fabric import Fabric
 
 from fairflac.config.run_config import resolve
-from fairflac.data.batches import Pixels
+from fairflac.data.batches import ImageInputs
 from fairflac.discovery.bias_model import bias_source
 from fairflac.errors import UserError
 from fairflac.metrics.evidence import count_guesses
@@ -17,7 +17,7 @@ from fairflac.nets.simple_conv import SimpleConvNet
 from fairflac.runs.directory import Run, Workspace, find_runs
 from fairflac.training.build import load_config, load_method, load_split
 from fairflac.training.evaluate import infer
-from fairflac.training.pipeline import adopt, rehearse, train_config
+from fairflac.training.pipeline import dry_run, import_run, train_config
 
 TINY = {"epochs": 1, "channels": [2, 2, 4, 4], "kernel_size": 3, "precision": "32-true"}
 
@@ -39,7 +39,7 @@ def test_features_are_addressed_by_sample_index(finished: tuple[Run, Run], fabri
     assert data is not None
     source = bias_source(config, data, fabric, run, bias_run)
     index = torch.tensor([3999, 0, 17])
-    (x,) = Pixels(data.images, data.task, fabric.device)(index)
+    (x,) = ImageInputs(data.images, data.task, fabric.device)(index)
     with torch.no_grad():
         direct = load_method(bias_run).net(x).features
     torch.testing.assert_close(source(index, x).features, direct, rtol=1e-4, atol=1e-5)
@@ -68,7 +68,7 @@ def test_agreement_with_the_attribute_is_recorded(finished: tuple[Run, Run], fab
     run, bias_run = finished
     data = load_split(load_config(run), run.path, "train")
     assert data is not None
-    (x,) = Pixels(data.images, data.task, fabric.device)(torch.arange(len(data)))
+    (x,) = ImageInputs(data.images, data.task, fabric.device)(torch.arange(len(data)))
     named = load_method(bias_run).eval().predict(x).argmax(1).numpy()
     agreement = run.result["bias_model_quality"]["agreement:colour"]
     assert agreement == pytest.approx(np.mean(named == data.bias["colour"]), abs=2e-3)
@@ -140,7 +140,7 @@ def test_a_finished_run_as_bias_model(finished: tuple[Run, Run], tmp_path: Path)
     config = resolve("biased-digits", "flac", 0, {**TINY, "bias_model": str(bias_run.path)})
     assert config == load_config(run)
     workspace = Workspace(tmp_path, tmp_path, silent=True)
-    adopt(bias_run.path, workspace)
+    import_run(bias_run.path, workspace)
     other = train_config(config, workspace)
     assert other is not None and other.result["test"] == run.result["test"]
     assert len(find_runs(tmp_path)) == 2
@@ -173,11 +173,11 @@ def test_what_ends_a_run_is_said_before_its_bias_model_is_trained(
 def test_a_finished_bias_model_is_opened_before_anything_is_trained(finished: tuple[Run, Run], photos: Path) -> None:
     config = resolve("biased-digits", "flac", 0, {**TINY, "epochs": 2, "bias_model": str(finished[1].path)})
     workspace = Workspace(finished[1].path.parents[2], photos, silent=True)
-    rehearse(config, workspace)
+    dry_run(config, workspace)
     (finished[1].path / "last.pt").rename(finished[1].path / "away.pt")
     try:
         with pytest.raises(UserError, match=r"there is no checkpoint"):
-            rehearse(config, workspace)
+            dry_run(config, workspace)
     finally:
         (finished[1].path / "away.pt").rename(finished[1].path / "last.pt")
 

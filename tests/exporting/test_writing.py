@@ -9,7 +9,7 @@ from safetensors import safe_open
 from fairflac.errors import UserError
 from fairflac.exporting.formats import FORMATS, Format, as_onnx
 from fairflac.exporting.write import export
-from fairflac.inference.model import Facts
+from fairflac.inference.model import ModelMetadata
 from fairflac.inference.open import open_model
 from fairflac.methods.base import Method
 from fairflac.runs.directory import Run
@@ -54,11 +54,11 @@ def test_without_a_name_it_lies_in_the_run(tiny_run: Run) -> None:
 def test_a_file_that_answers_otherwise_is_not_kept(
     tiny_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wrong(method: Method, facts: Facts) -> bytes:
+    def wrong(method: Method, metadata: ModelMetadata) -> bytes:
         with torch.no_grad():
             before = method.net.fc.bias.clone()
             method.net.fc.bias[0] += 0.01
-            content = as_onnx(method, facts)
+            content = as_onnx(method, metadata)
             method.net.fc.bias.copy_(before)
         return content
 

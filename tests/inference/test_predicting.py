@@ -7,14 +7,14 @@ from PIL import Image
 
 from fairflac.errors import UserError
 from fairflac.inference import predict as predicting
-from fairflac.inference.model import Trained
+from fairflac.inference.model import Classifier
 from fairflac.inference.open import open_model
 from fairflac.inference.predict import answers, find_images
 from fairflac.runs.directory import Run
 from fairflac.runs.gallery import Gallery
 
 
-def mean_shade(sizes: list[int] | None = None) -> Trained:
+def mean_shade(sizes: list[int] | None = None) -> Classifier:
     """The brighter an image, the surer class 1; notes the sizes of the batches it gets."""
 
     def logits(images: np.ndarray) -> np.ndarray:
@@ -23,7 +23,7 @@ def mean_shade(sizes: list[int] | None = None) -> Trained:
         shade = images.mean((1, 2, 3)) / 255
         return np.stack([0 * shade, shade, shade - 1], 1).astype(np.float32)
 
-    return Trained("a toy", logits, (4, 4), (4, 4), None)
+    return Classifier("a toy", logits, (4, 4), (4, 4), None)
 
 
 def draw(path: Path, shade: int) -> Path:

@@ -6,7 +6,7 @@ from scipy.stats import binomtest
 
 from fairflac.metrics import METRICS, count, group_table, measure, summary
 from fairflac.metrics import intervals as module
-from fairflac.metrics.intervals import intervals, never_certain, share_interval
+from fairflac.metrics.intervals import clopper_pearson_if_constant, intervals, share_interval
 from fairflac.metrics.predictions import Predictions
 from prediction_table import make
 
@@ -98,7 +98,7 @@ def test_all_right_or_all_wrong_is_not_certain(n: int, share: int) -> None:
 
 
 def test_other_shares_keep_their_bootstrap() -> None:
-    assert never_certain(0.5, (0.4, 0.6), 10) == (0.4, 0.6)
+    assert clopper_pearson_if_constant(0.5, (0.4, 0.6), 10) == (0.4, 0.6)
     assert share_interval(0.5, 4) == (0, 1)
 
 

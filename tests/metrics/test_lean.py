@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairflac.metrics.evidence import count_guesses, lean, spoken_for
+from fairflac.metrics.evidence import aligned_class, count_guesses, lean
 from fairflac.metrics.predictions import Predictions
 
 
@@ -79,7 +79,7 @@ def test_hard_images_are_not_a_shortcut() -> None:
 def test_values_of_an_attribute_speak_for_a_class() -> None:
     y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
     guess = np.array([2, 2, 2, 0, 0, 0, 0, 2])  # value 2 goes with class 0, value 0 with class 1
-    speaks_for = spoken_for(count_guesses(y, guess))
+    speaks_for = aligned_class(count_guesses(y, guess))
     assert speaks_for[[0, 2]].tolist() == [1, 0]
     found = lean(table(y, speaks_for[guess], guess), speaks_for)
     assert found is not None and (found.follows.value, found.elsewhere.value) == (1, 0)

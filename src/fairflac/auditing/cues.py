@@ -12,7 +12,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 
 from fairflac.data.pixels.resample import centre_crop
-from fairflac.inference.model import BATCH, Trained
+from fairflac.inference.model import BATCH, Classifier
 from fairflac.metrics.differences import paired_difference, share
 from fairflac.metrics.scores import Measured
 from fairflac.system.progress import meter
@@ -136,7 +136,7 @@ class Pairing(NamedTuple):
     alike: np.ndarray
 
 
-def follow(model: Trained, images: np.ndarray, prediction: np.ndarray, *, silent: bool = False) -> list[Followed]:
+def follow(model: Classifier, images: np.ndarray, prediction: np.ndarray, *, silent: bool = False) -> list[Followed]:
     """One line per cue, the most followed first; none where the model names one class alone."""
     pairing = paired(prediction)
     if not len(pairing.rows):
@@ -176,6 +176,6 @@ def _seen(images: np.ndarray, rows: np.ndarray, size: tuple[int, int]) -> np.nda
     return np.asarray(centre_crop(images, size)[rows])
 
 
-def _named(model: Trained, exchange: Exchange, own: np.ndarray, given: np.ndarray) -> np.ndarray:
+def _named(model: Classifier, exchange: Exchange, own: np.ndarray, given: np.ndarray) -> np.ndarray:
     parts = [np.s_[start : start + BATCH] for start in range(0, len(own), BATCH)]
     return np.concatenate([model.logits(exchange(own[part], given[part])).argmax(1) for part in parts])

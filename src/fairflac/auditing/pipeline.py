@@ -6,7 +6,7 @@ from fairflac.auditing.cues import Followed, follow
 from fairflac.auditing.subject import FEWEST, Subject
 from fairflac.discovery.guesses import guesses
 from fairflac.errors import UserError
-from fairflac.inference.model import Trained, predictions
+from fairflac.inference.model import Classifier, predictions
 from fairflac.metrics import Measured
 from fairflac.metrics.differences import share
 from fairflac.metrics.evidence import Guessed, attribute_gaps, beside_guess
@@ -27,7 +27,7 @@ class Audit:
     gaps: dict[str, Measured]  # see `attribute_gaps`
 
 
-def audit(model: Trained, subject: Subject, *, seed: int = 0, silent: bool = False) -> Audit:
+def audit(model: Classifier, subject: Subject, *, seed: int = 0, silent: bool = False) -> Audit:
     data = subject.data
     if len(data) < FEWEST:
         raise UserError(f"{len(data)} images are too few for an audit: give {FEWEST} or more")

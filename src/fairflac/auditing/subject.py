@@ -16,7 +16,7 @@ from fairflac.data.own.csv_file import Table, list_table
 from fairflac.data.own.folder import Folder, list_folder
 from fairflac.data.own.listing import MEAN, STD, Listing, aligned_values, read_listing
 from fairflac.errors import UserError
-from fairflac.inference.model import Trained
+from fairflac.inference.model import Classifier
 from fairflac.runs.directory import CONFIG, Run, kept_run
 from fairflac.training.build import load_config
 from fairflac.types import Attribute, TaskSpec
@@ -47,7 +47,7 @@ class Subject:
     notes: tuple[str, ...]  # which images these are, and what follows from that
 
 
-def subject(model: Trained, choice: Choice) -> Subject:
+def subject(model: Classifier, choice: Choice) -> Subject:
     """From a folder, a CSV file or a dataset."""
     check_images(choice.name)
     path, run = Path(choice.name).expanduser(), _run_of(model)
@@ -89,7 +89,7 @@ def _of_dataset(name: str, changes: dict[str, Any], choice: Choice, run: RunConf
     return (data, None if split == "train" else training), notes + ([SEEN] if seen else [])
 
 
-def _own(path: Path, model: Trained, choice: Choice) -> tuple[Parts, list[str]]:
+def _own(path: Path, model: Classifier, choice: Choice) -> tuple[Parts, list[str]]:
     """The splits that a folder or table has, else all of its images."""
     found = load_own(path, model, choice.root / "cache", choice.columns, choice.allow_outside, choice.strict)
     if found.splits is None:
@@ -106,7 +106,7 @@ def _own(path: Path, model: Trained, choice: Choice) -> tuple[Parts, list[str]]:
     return (found.part(split), found.part("train")), [*notes, *found.notes]
 
 
-def _run_of(model: Trained) -> RunConfig | None:
+def _run_of(model: Classifier) -> RunConfig | None:
     """How the model was made, where it is a run directory or what `debias` left."""
     path = Path(model.source)
     home = path if (path / CONFIG).is_file() else kept_run(path)
@@ -118,7 +118,7 @@ def _trained_on(run: RunConfig, path: Path) -> bool:
     return own and Path(run.data_options["path"]).expanduser().resolve() == path.resolve()
 
 
-def _check_size(model: Trained, data: BiasedDataset, name: str) -> None:
+def _check_size(model: Classifier, data: BiasedDataset, name: str) -> None:
     """A model that sees the middle of larger images than it was made for sees a part of the thing."""
     if data.task.image_size != model.image_size:
         (height, width), (rows, columns) = data.task.image_size, model.image_size
@@ -141,7 +141,7 @@ class Own:
 
 
 def load_own(
-    path: Path, model: Trained, cache: Path, columns: tuple[str, ...] | None, allow_outside: bool, strict: bool
+    path: Path, model: Classifier, cache: Path, columns: tuple[str, ...] | None, allow_outside: bool, strict: bool
 ) -> Own:
     """A folder with a subfolder for each class, or a CSV file."""
     if path.is_dir():
@@ -182,7 +182,7 @@ def _attributes(
 NAMED = 5  # in a message
 
 
-def in_order_of(model: Trained, data: BiasedDataset) -> BiasedDataset:
+def in_order_of(model: Classifier, data: BiasedDataset) -> BiasedDataset:
     """The same images, their classes numbered as the model does it."""
     own = data.task.classes
     if model.classes is None or model.classes == own:
@@ -202,7 +202,7 @@ def in_order_of(model: Trained, data: BiasedDataset) -> BiasedDataset:
     return replace(data, y=new[data.y], task=replace(data.task, classes=model.classes, attributes=attributes))
 
 
-def taken_for_granted(model: Trained, data: BiasedDataset) -> list[str]:
+def taken_for_granted(model: Classifier, data: BiasedDataset) -> list[str]:
     """What is said where nobody knows the order."""
     if model.classes is not None:
         return []
@@ -214,7 +214,7 @@ def few(names: tuple[str, ...]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
-def _check_count(model: Trained, data: BiasedDataset) -> None:
+def _check_count(model: Classifier, data: BiasedDataset) -> None:
     outputs, classes = model(np.asarray(data.images[:1])).shape[1], len(data.task.classes)
     if outputs != classes:
         raise UserError(

@@ -41,11 +41,11 @@ def train_command(
     from fairflac.reporting.sections.alarms import alarms, sentences
     from fairflac.reporting.text.tables import as_json, as_text, rows
     from fairflac.runs.directory import Workspace
-    from fairflac.training.pipeline import adopt, train_config
+    from fairflac.training.pipeline import import_run, train_config
 
     config, workspace = resolve(dataset, method, seed, settings), Workspace(runs, data)
     if isinstance(settings.get("bias_model"), str):
-        adopt(Path(settings["bias_model"]), workspace)
+        import_run(Path(settings["bias_model"]), workspace)
     run = train_config(config, workspace, resume=resume, devices=devices, num_nodes=num_nodes)
     if run is None:
         return  # another process reports

@@ -48,7 +48,7 @@ def tune_command(
     arrange(dataset, method, settings | searched)
 
     from fairflac.runs.directory import Workspace
-    from fairflac.training.pipeline import adopt
+    from fairflac.training.pipeline import import_run
     from fairflac.tuning.page import as_json, as_text, train_command
     from fairflac.tuning.plan import make_plan
     from fairflac.tuning.space import load_optuna, parse_searches
@@ -57,7 +57,7 @@ def tune_command(
     load_optuna()  # what is missing is said before anything else
     workspace = Workspace(runs, data)
     if isinstance(settings.get("bias_model"), str):
-        adopt(Path(settings["bias_model"]), workspace)
+        import_run(Path(settings["bias_model"]), workspace)
     found = tune(make_plan(dataset, method, seed, settings, parse_searches(searches), rule), workspace, trials)
     places = [("--runs", runs, RUNS), ("--data", data, data_root())]
     command = train_command(

@@ -39,7 +39,7 @@ def epoch_batches(
     return order[: steps * batch_size].view(steps, world, share)[:, rank]
 
 
-class Pixels:
+class ImageInputs:
     """Images of one split, turned into normalised channels-last floats a batch at a time.
 
     They may be stored larger than the network takes them: without augmentation it sees their middle.
@@ -73,7 +73,7 @@ class Pixels:
         return ((x - self.mean) / self.std).contiguous(memory_format=torch.channels_last)
 
 
-class Rows:
+class VectorInputs:
     """Vectors of one split, as they are."""
 
     def __init__(self, vectors: np.ndarray, device: torch.device, augment: Augment | None = None) -> None:
@@ -87,8 +87,8 @@ class Rows:
         return (self.vectors.index_select(0, index).to(self.device, non_blocking=True),) * views
 
 
-def inputs_of(data: BiasedDataset, device: torch.device, augment: Augment | None = None) -> Pixels | Rows:
+def inputs_of(data: BiasedDataset, device: torch.device, augment: Augment | None = None) -> ImageInputs | VectorInputs:
     """The samples of a split as batches: of images or of vectors."""
     if data.images.ndim == 2:
-        return Rows(data.images, device, augment)
-    return Pixels(data.images, data.task, device, augment)
+        return VectorInputs(data.images, device, augment)
+    return ImageInputs(data.images, data.task, device, augment)

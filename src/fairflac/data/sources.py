@@ -165,7 +165,7 @@ Place = Callable[[PurePosixPath], str | None]
 
 
 @dataclass(frozen=True)
-class ByHand:
+class ManualSource:
     """What a user is told, and where her files go."""
 
     name: str  # of the dataset, and of its folder

@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 from fairflac.metrics.classes import Change, clearly_worse
 from fairflac.metrics.comparison import CLEAR, Difference
-from fairflac.metrics.evidence import Lean, Strength, Word, beside_guess, spoken_for, with_guess, word
+from fairflac.metrics.evidence import Lean, Strength, Word, aligned_class, beside_guess, with_guess, word
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.names import Names
 from fairflac.reporting.sections.verdict import beside_sentences, gain_sentence, guessed_gains, harm_sentence
@@ -43,7 +43,7 @@ def choose(
     hidden = {name: with_guess(table.without_labels(), guess) for name, table in tables.items()}
     plain, others = hidden[VANILLA], {name: table for name, table in hidden.items() if name != VANILLA}
     assert plain.guess_counts is not None
-    speaks_for = None if guess_is_class else spoken_for(plain.guess_counts)
+    speaks_for = None if guess_is_class else aligned_class(plain.guess_counts)
     suggested = guess if speaks_for is None else speaks_for[guess]
     count = max(len(classes), len(np.unique(plain.y)))
     found = beside_guess(plain, speaks_for, classes=count, trial=(plain.y, suggested))

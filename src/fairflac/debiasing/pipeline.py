@@ -23,7 +23,7 @@ from fairflac.runs.directory import CHOICE, Run, Workspace
 from fairflac.system.files import check_folder, write_text
 from fairflac.system.progress import tell
 from fairflac.training.build import load_config, load_split
-from fairflac.training.pipeline import adopt, predict_run, rehearse, train_config
+from fairflac.training.pipeline import dry_run, import_run, predict_run, train_config
 
 TITLE = "Does the model lean on a shortcut, and did debiasing help?"
 GUESSER = "early"  # names groups where the bias model's last layer was never trained on anything
@@ -51,7 +51,7 @@ def debias(request: Request, data: Path, clock: Clock | None = None) -> Outcome:
     plan = planned(request, clock, bias.work)
     workspace = Workspace(request.output / "runs", data)
     if bias.run is not None:
-        adopt(bias.run, workspace)
+        import_run(bias.run, workspace)
     models = _models(request, plan)
     _rehearse(models, workspace)
     tell(_announcement(request, plan.size, models.bias, clock))
@@ -128,7 +128,7 @@ def _pace(run: Run, models: Models) -> float | None:
 def _rehearse(models: Models, workspace: Workspace) -> None:
     """Before the first model is trained: what would end any of them."""
     for config in (models.plain, models.against, _guesser(models.against)):
-        rehearse(config, workspace)
+        dry_run(config, workspace)
     validation = load_split(models.against, workspace.data, "validation")
     if validation is None or not len(validation):
         raise UserError("there is no validation image to choose by: add images, or a folder 'val'")

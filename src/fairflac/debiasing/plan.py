@@ -14,7 +14,7 @@ from PIL import Image
 
 from fairflac.config.options import options_of
 from fairflac.config.run_config import RunConfig, finished, resolve
-from fairflac.data.own.csv_file import NEEDED, list_table, read_sheet
+from fairflac.data.own.csv_file import NEEDED, list_table, read_csv
 from fairflac.data.own.folder import list_folder
 from fairflac.data.own.listing import Listing
 from fairflac.data.pixels.decode import decode
@@ -216,7 +216,7 @@ def taught(table: Path, column: str, source: Path | None, output: Path, *, allow
             f"--attribute {column}: '{labelled}' is a folder, which has no columns: give a CSV file, or with "
             "--attribute-from a folder that has a subfolder for each value"
         )
-    sheet = read_sheet(labelled)
+    sheet = read_csv(labelled)
     rows, header = sheet.rows, sheet.header
     if column not in header:
         unknown(f"column of '{labelled}'", column, header)

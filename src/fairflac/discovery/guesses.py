@@ -17,7 +17,7 @@ from lightning_fabric import Fabric
 from fairflac.config.recipes import bias_model_kind
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.data.base import BiasedDataset
-from fairflac.data.own.splitting import deal
+from fairflac.data.own.splitting import hash_split
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.errors import Stopped
 from fairflac.runs.directory import Run
@@ -69,7 +69,7 @@ def folds(images: np.ndarray, count: int, seed: int) -> list[np.ndarray]:
     """Rows of each part; copies of an image stay together."""
     names = [f"{row:09d}" for row in range(len(images))]
     digests = np.array([hash(image.tobytes()) for image in images])
-    return [np.sort(rows) for rows in deal(names, [1 / count] * count, seed, digests)]
+    return [np.sort(rows) for rows in hash_split(names, [1 / count] * count, seed, digests)]
 
 
 def _guessed(

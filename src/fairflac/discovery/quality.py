@@ -11,7 +11,7 @@ from fairflac.config.run_config import RunConfig
 from fairflac.data.base import BiasedDataset
 from fairflac.data.batches import epoch_batches
 from fairflac.losses.flac import FLACLoss, Settings, inferred_pairs
-from fairflac.metrics.intervals import DRAWS, SEED, never_certain, percentiles, share_interval
+from fairflac.metrics.intervals import DRAWS, SEED, clopper_pearson_if_constant, percentiles, share_interval
 from fairflac.metrics.representation import PROBED, balanced, measure_probe
 from fairflac.metrics.scores import PARTS, Measured, percent
 
@@ -133,7 +133,7 @@ def _sizes(candidates: np.ndarray, inferred: np.ndarray, true: np.ndarray) -> tu
 def _share(part: np.ndarray, whole: np.ndarray) -> Measured:
     """All or nothing is as sure as that many batches make it, as if the pairs of one batch were one."""
     value, low, high, n = _ratio(part, whole)
-    return Measured(value, *never_certain(value, (low, high), n), n)
+    return Measured(value, *clopper_pearson_if_constant(value, (low, high), n), n)
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> Measured:

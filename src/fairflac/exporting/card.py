@@ -9,7 +9,7 @@ from typing import Any
 from fairflac.config.method_pages import describe
 from fairflac.data import DATASETS
 from fairflac.exporting.formats import decoding, normalising, using
-from fairflac.inference.model import Facts
+from fairflac.inference.model import ModelMetadata
 from fairflac.methods import METHODS
 from fairflac.metrics import Measured, measure
 from fairflac.metrics.classes import majority
@@ -41,7 +41,7 @@ from fairflac.types import TaskSpec
 def model_card(run: Run, *, licence: str = "other", file: str | None = None) -> str:
     """In Markdown, with the header that model hubs read; `file` is the exported one that it lies beside."""
     config, table, names = run.config, run.predictions, Names.of(run.result)
-    numbers, facts = measure(table), _facts(run)
+    numbers, metadata = measure(table), _metadata(run)
     method = config["method"]
     sections = {
         "Data": _data(run, table, names),
@@ -51,14 +51,14 @@ def model_card(run: Run, *, licence: str = "other", file: str | None = None) -> 
             numbers, table, names, method, run.result.get("training_images", [])
         ),
         "Limits": _limits(run),
-        "How to use it": using(facts, run, file),
-        "What an image goes through": _images(facts, file),
+        "How to use it": using(metadata, run, file),
+        "What an image goes through": _images(metadata, file),
         "How it was made": _making(run),
         "Licence": _licence(config["dataset"], licence),
     }
     what = (
-        f"An image classifier of {len(facts.classes)} classes ({_few(facts.classes)}), a `{facts.net}` network trained "
-        f"with the method `{method}` on {escaped(name_of(config))}."
+        f"An image classifier of {len(metadata.classes)} classes ({_few(metadata.classes)}), a `{metadata.net}` "
+        f"network trained with the method `{method}` on {escaped(name_of(config))}."
     )
     parts = [header(run, numbers, licence), f"# {method} on {escaped(name_of(config))}"]
     parts += [f"> **Mind:** {escaped(words)}" for words in sentences(alarms(run))]
@@ -68,9 +68,9 @@ def model_card(run: Run, *, licence: str = "other", file: str | None = None) -> 
     return "\n\n".join(parts) + "\n"
 
 
-def _facts(run: Run) -> Facts:
+def _metadata(run: Run) -> ModelMetadata:
     selected = run.last if run.result.get("selection", "last") == "last" else run.best
-    return Facts.of(run, TaskSpec.from_dict(checkpoint.load(selected)["task"]))
+    return ModelMetadata.of(run, TaskSpec.from_dict(checkpoint.load(selected)["task"]))
 
 
 def _few(classes: tuple[str, ...]) -> str:
@@ -129,13 +129,13 @@ def _limits(run: Run) -> list[str]:
     return ["\n".join([*said, unlike])]
 
 
-def _images(facts: Facts, file: str | None) -> list[str]:
+def _images(metadata: ModelMetadata, file: str | None) -> list[str]:
     graph = file is not None and not file.endswith(".safetensors")
-    steps = decoding(facts) + ([] if graph else normalising(facts))
-    height, width = facts.image_size
+    steps = decoding(metadata) + ([] if graph else normalising(metadata))
+    height, width = metadata.image_size
     inside = (
         f"The file takes what comes out of that, bytes of RGB (N, {height}, {width}, 3), and does the rest itself: "
-        f"{normalising(facts)[0]}"
+        f"{normalising(metadata)[0]}"
     )
     return ["\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1)), *([inside] if graph else [])]
 

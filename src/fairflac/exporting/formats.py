@@ -17,7 +17,7 @@ from fairflac.data.pixels.augment import unit_floats
 from fairflac.data.pixels.decode import DRAFT, Fit
 from fairflac.data.pixels.resample import centre_offset
 from fairflac.errors import UserError
-from fairflac.inference.model import KEY, Facts
+from fairflac.inference.model import KEY, ModelMetadata
 from fairflac.inference.open import NOTE, weights_of
 from fairflac.methods.base import Method
 from fairflac.nets.fast_conv import FastConv2d
@@ -28,26 +28,26 @@ OPSET = 17  # of 2022: old enough for every runtime that is in use
 
 class Format(NamedTuple):
     endings: tuple[str, ...]  # the first is the usual one
-    write: Callable[[Method, Facts], bytes]
+    write: Callable[[Method, ModelMetadata], bytes]
 
 
-def as_safetensors(method: Method, facts: Facts) -> bytes:
+def as_safetensors(method: Method, metadata: ModelMetadata) -> bytes:
     """Weights alone, with torchvision's names where the network has them."""
     state = {name: value.detach().cpu().contiguous() for name, value in weights_of(method).state_dict().items()}
-    return save(state, {"format": "pt", KEY: facts.model_dump_json()})
+    return save(state, {"format": "pt", KEY: metadata.model_dump_json()})
 
 
-def as_torchscript(method: Method, facts: Facts) -> bytes:
+def as_torchscript(method: Method, metadata: ModelMetadata) -> bytes:
     content = io.BytesIO()
     classifier = Classifier(method)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")  # the format is deprecated; whether it is right, the parity check tells
         traced = torch.jit.trace(classifier, classifier.example(), check_trace=False)
-        torch.jit.save(traced, content, _extra_files={NOTE: facts.model_dump_json()})
+        torch.jit.save(traced, content, _extra_files={NOTE: metadata.model_dump_json()})
     return content.getvalue()
 
 
-def as_onnx(method: Method, facts: Facts) -> bytes:
+def as_onnx(method: Method, metadata: ModelMetadata) -> bytes:
     """By torch's older exporter: the newer one takes no mask of heads (`di`), is a hundred times slower, and chatty."""
     try:
         import onnx
@@ -69,7 +69,7 @@ def as_onnx(method: Method, facts: Facts) -> bytes:
             dynamo=False,
         )
     model = onnx.load_from_string(content.getvalue())
-    onnx.helper.set_model_props(model, {KEY: facts.model_dump_json()})
+    onnx.helper.set_model_props(model, {KEY: metadata.model_dump_json()})
     onnx.checker.check_model(model)
     written: bytes = model.SerializeToString()
     return written
@@ -133,27 +133,27 @@ probabilities = model(torch.tensor(pixels))[1][0].numpy()""",
 RUNTIMES[".ts"] = RUNTIMES[".pt"]
 
 
-def using(facts: Facts, run: Run, file: str | None) -> list[str]:
+def using(metadata: ModelMetadata, run: Run, file: str | None) -> list[str]:
     """With this program, and where the file is a whole graph, without it."""
     model = shlex.quote(file or "/".join(run.path.resolve().parts[-3:]))
     lines = [f"fairflac predict {model} photos/", *([] if file else [f"fairflac export {model} --to onnx"])]
     shown = ["```bash\npip install fairflac\n" + "\n".join(lines) + "\n```"]
     runtime = RUNTIMES.get(PurePath(file).suffix) if file else None
     if file and runtime:
-        shown += ["Or without it:", f"```python\n{_program(facts, file, *runtime)}\n```"]
+        shown += ["Or without it:", f"```python\n{_program(metadata, file, *runtime)}\n```"]
     return shown
 
 
-def _program(facts: Facts, file: str, imports: str, answer: str) -> str:
+def _program(metadata: ModelMetadata, file: str, imports: str, answer: str) -> str:
     """The same as `fairflac predict`, but for images of more than 8 bits a channel."""
-    (height, width), (rows, columns) = facts.image_size, facts.decoded_size
-    top, left = centre_offset(facts.decoded_size, facts.image_size)
-    fitted = FITS[facts.fit].format(size=(columns, rows), filter=FILTER)
+    (height, width), (rows, columns) = metadata.image_size, metadata.decoded_size
+    top, left = centre_offset(metadata.decoded_size, metadata.image_size)
+    fitted = FITS[metadata.fit].format(size=(columns, rows), filter=FILTER)
     return f"""import numpy as np
 {imports}
 from PIL import Image, ImageOps
 
-classes = {list(facts.classes)}
+classes = {list(metadata.classes)}
 file = Image.open("photo.jpg")
 file.draft("RGB", {(DRAFT * columns, DRAFT * rows)})
 image = ImageOps.exif_transpose(file).convert("RGBA")
@@ -171,29 +171,32 @@ FIT_WORDS: dict[Fit, str] = {
 }
 
 
-def decoding(facts: Facts) -> list[str]:
+def decoding(metadata: ModelMetadata) -> list[str]:
     """From a file to what an exported graph takes."""
-    rows, columns = (DRAFT * side for side in facts.decoded_size)
+    rows, columns = (DRAFT * side for side in metadata.decoded_size)
     steps = [
         f"Decode to RGB, 8 bits a channel: a large JPEG file at the smallest of 1/8, 1/4 and 1/2 that has {columns} "
         f'columns and {rows} rows (Pillow\'s draft("RGB", ({columns}, {rows}))). Apply the EXIF orientation; what is '
         "transparent becomes white.",
-        FIT_WORDS[facts.fit].format(size=_size(facts.decoded_size)),
+        FIT_WORDS[metadata.fit].format(size=_size(metadata.decoded_size)),
     ]
-    if facts.decoded_size != facts.image_size:
-        steps.append(f"Cut out the middle, {_size(facts.image_size)}.")
+    if metadata.decoded_size != metadata.image_size:
+        steps.append(f"Cut out the middle, {_size(metadata.image_size)}.")
     return steps
 
 
-def normalising(facts: Facts) -> list[str]:
+def normalising(metadata: ModelMetadata) -> list[str]:
     """From there to what the network takes; an exported graph does it itself."""
-    mean, std = (", ".join(f"{value:g}" for value in values) for values in (facts.mean, facts.std))
+    mean, std = (", ".join(f"{value:g}" for value in values) for values in (metadata.mean, metadata.std))
     return [f"Divide by 255, subtract the mean ({mean}), divide by the standard deviation ({std}); channels first."]
 
 
-def as_json(facts: Facts) -> str:
+def as_json(metadata: ModelMetadata) -> str:
     """In words, and every number by its name."""
-    return json.dumps({"steps": decoding(facts) + normalising(facts), **facts.model_dump(mode="json")}, indent=1) + "\n"
+    return (
+        json.dumps({"steps": decoding(metadata) + normalising(metadata), **metadata.model_dump(mode="json")}, indent=1)
+        + "\n"
+    )
 
 
 def _size(size: tuple[int, int]) -> str:

@@ -11,8 +11,8 @@ from PIL import Image
 from fairflac.errors import UserError, unknown
 from fairflac.exporting.card import model_card
 from fairflac.exporting.formats import FORMATS, as_json
-from fairflac.inference.model import Facts, Trained
-from fairflac.inference.open import open_model, trained
+from fairflac.inference.model import Classifier, ModelMetadata
+from fairflac.inference.open import classifier_of, open_model
 from fairflac.runs.directory import Run
 from fairflac.runs.gallery import Gallery
 from fairflac.system.files import check_writable, replacing, write_text
@@ -29,7 +29,7 @@ class Parity(NamedTuple):
     tolerance: float
 
 
-def check(original: Trained, exported: Trained, run: Run) -> Parity:
+def check(original: Classifier, exported: Classifier, run: Run) -> Parity:
     """An error if any logit of any image differs by more than the tolerance, in batches of several sizes."""
     images = _images(run, original.image_size)
     wanted = original.logits(images)
@@ -43,7 +43,7 @@ def check(original: Trained, exported: Trained, run: Run) -> Parity:
     return Parity(len(images), difference, TOLERANCE)
 
 
-def _in_batches(model: Trained, images: np.ndarray, size: int) -> np.ndarray:
+def _in_batches(model: Classifier, images: np.ndarray, size: int) -> np.ndarray:
     return np.concatenate([model.logits(images[start : start + size]) for start in range(0, len(images), size)])
 
 
@@ -80,10 +80,10 @@ def export(
     _check_places(file, form.endings, [place for place in (card, steps) if place])
     check_writable(file)
     method = load_method(run)
-    facts = Facts.of(run, method.spec)
-    content = form.write(method, facts)
+    metadata = ModelMetadata.of(run, method.spec)
+    content = form.write(method, metadata)
     # A GPU may round as it likes: graphs are opened on the CPU, and weights where the run is.
-    original = trained(method, facts, str(run.path), None if to == "safetensors" else "cpu")
+    original = classifier_of(method, metadata, str(run.path), None if to == "safetensors" else "cpu")
     with tempfile.TemporaryDirectory() as aside:
         trial = Path(aside) / file.name
         trial.write_bytes(content)
@@ -92,7 +92,7 @@ def export(
         stream.write(content)
     write_text(card, model_card(run, licence=licence, file=file.name))
     if steps:
-        write_text(steps, as_json(facts))
+        write_text(steps, as_json(metadata))
     return Exported(file, card, steps, found)
 
 

@@ -13,7 +13,7 @@ from fairflac import __version__
 from fairflac.config.run_config import NetConfig, RunConfig
 from fairflac.data import DATASETS
 from fairflac.data.base import BiasedDataset
-from fairflac.data.batches import Pixels
+from fairflac.data.batches import ImageInputs
 from fairflac.data.own.listing import MEAN, STD
 from fairflac.data.pixels.decode import Fit
 from fairflac.data.pixels.resample import centre_crop
@@ -25,10 +25,10 @@ from fairflac.system.progress import meter
 from fairflac.training.build import load_config
 from fairflac.types import TaskSpec
 
-KEY = "fairflac"  # under which a file keeps its facts
+KEY = "fairflac"  # under which a file keeps its metadata
 
 
-class Facts(BaseModel):
+class ModelMetadata(BaseModel):
     """From image files to names of classes, and how the network is built."""
 
     model_config = ConfigDict(frozen=True)
@@ -49,7 +49,7 @@ class Facts(BaseModel):
     fairflac: str  # the version
 
     @classmethod
-    def of(cls, run: Run, task: TaskSpec) -> "Facts":
+    def of(cls, run: Run, task: TaskSpec) -> "ModelMetadata":
         config = load_config(run)
         framing = DATASETS[config.dataset].framing
         return cls(
@@ -67,7 +67,7 @@ class Facts(BaseModel):
         )
 
     @classmethod
-    def read(cls, text: str | bytes, source: object) -> "Facts":
+    def read(cls, text: str | bytes, source: object) -> "ModelMetadata":
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
@@ -93,7 +93,7 @@ BATCH = 128
 
 
 @dataclass(frozen=True)
-class Trained:
+class Classifier:
     """Everything that prediction needs; normalisation is part of `logits`."""
 
     source: str  # where it comes from, for messages
@@ -108,7 +108,7 @@ class Trained:
         return self.logits(np.ascontiguousarray(centre_crop(images, self.image_size)))
 
 
-def predictions(model: Trained, data: BiasedDataset, *, silent: bool = False) -> Predictions:
+def predictions(model: Classifier, data: BiasedDataset, *, silent: bool = False) -> Predictions:
     """The table that every metric is computed from. The features of such a model are its logits."""
     parts = []
     with meter("predicting", len(data), silent=silent) as bar:
@@ -143,7 +143,7 @@ def foreign_task(size: tuple[int, int]) -> TaskSpec:
 def normalised(images: np.ndarray, task: TaskSpec, device: torch.device) -> Tensor:
     """(B, H, W, 3) uint8 → (B, 3, H, W) as training and evaluation make it."""
     writable = images if images.flags.writeable else images.copy()  # torch warns of others
-    return Pixels(writable, task, device)(torch.arange(len(images)))[0]
+    return ImageInputs(writable, task, device)(torch.arange(len(images)))[0]
 
 
 def torch_logits(

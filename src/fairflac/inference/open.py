@@ -17,7 +17,16 @@ from torch import nn
 
 from fairflac.config.options import checked, options_of, parse_assignments
 from fairflac.errors import UserError, unknown
-from fairflac.inference.model import KEY, Facts, Trained, as_array, foreign_task, normalised, square, torch_logits
+from fairflac.inference.model import (
+    KEY,
+    Classifier,
+    ModelMetadata,
+    as_array,
+    foreign_task,
+    normalised,
+    square,
+    torch_logits,
+)
 from fairflac.methods.base import Method
 from fairflac.nets import NETS
 from fairflac.nets.weights import does_not_fit, read_state
@@ -30,7 +39,7 @@ Kind = Literal["onnx", "safetensors", "torchscript", "weights"]
 
 def open_model(
     name: str, *, net: str | None = None, size: int | None = None, classes: tuple[str, ...] | None = None
-) -> Trained:
+) -> Classifier:
     """The classifier that `name` names, tried once on blank images.
 
     - a run directory
@@ -69,7 +78,7 @@ def kind_of(path: Path) -> Kind:
     return "onnx" if path.suffix == ".onnx" else "weights"
 
 
-def _open_file(path: Path, kind: Kind, net: str | None, size: int | None) -> Trained:
+def _open_file(path: Path, kind: Kind, net: str | None, size: int | None) -> Classifier:
     if kind == "safetensors":
         return open_safetensors(path, net, size)
     if kind == "weights":
@@ -77,7 +86,7 @@ def _open_file(path: Path, kind: Kind, net: str | None, size: int | None) -> Tra
     return open_onnx(path, size) if kind == "onnx" else open_torchscript(path, size)
 
 
-def _proved(model: Trained, size: int | None, classes: tuple[str, ...] | None) -> Trained:
+def _proved(model: Classifier, size: int | None, classes: tuple[str, ...] | None) -> Classifier:
     """What the user says and what the model does must agree."""
     height, width = model.image_size
     if size not in (None, height) or size not in (None, width):
@@ -101,18 +110,18 @@ def _proved(model: Trained, size: int | None, classes: tuple[str, ...] | None) -
     return replace(model, classes=names)
 
 
-def open_run(path: Path) -> Trained:
+def open_run(path: Path) -> Classifier:
     method = load_method(run := Run.finished(path))
-    return trained(method, Facts.of(run, method.spec), str(run.path))
+    return classifier_of(method, ModelMetadata.of(run, method.spec), str(run.path))
 
 
-def open_exported_weights(state: dict[str, torch.Tensor], facts: Facts, path: Path) -> Trained:
+def open_exported_weights(state: dict[str, torch.Tensor], metadata: ModelMetadata, path: Path) -> Classifier:
     try:
-        method = build_method(facts.config, facts.task)
+        method = build_method(metadata.config, metadata.task)
         weights_of(method).load_state_dict(state)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise UserError(f"the weights in '{path}' are not those of the network it names: export it again") from error
-    return trained(method, facts, str(path))
+    return classifier_of(method, metadata, str(path))
 
 
 def weights_of(method: Method) -> torch.nn.Module:
@@ -120,18 +129,18 @@ def weights_of(method: Method) -> torch.nn.Module:
     return method.net if type(method).predict is Method.predict else method
 
 
-def trained(method: Method, facts: Facts, source: str, device_name: str | None = None) -> Trained:
+def classifier_of(method: Method, metadata: ModelMetadata, source: str, device_name: str | None = None) -> Classifier:
     device = torch.device(device_name or best_device())
     predict = method.to(device).eval().predict
-    logits = torch_logits(predict, facts.task, device)
-    return Trained(source, logits, facts.image_size, facts.decoded_size, facts.classes, facts.fit)
+    logits = torch_logits(predict, metadata.task, device)
+    return Classifier(source, logits, metadata.image_size, metadata.decoded_size, metadata.classes, metadata.fit)
 
 
 WRAPPERS = ("state_dict", "model_state_dict", "model")  # under which training scripts keep weights among other things
 PREFIX = "module."  # of weights that were saved from inside DataParallel
 
 
-def open_safetensors(path: Path, net: str | None, size: int | None) -> Trained:
+def open_safetensors(path: Path, net: str | None, size: int | None) -> Classifier:
     """A file of ours names its network; of any other the user has to."""
     try:
         with safe_open(path, "pt") as file:
@@ -143,10 +152,10 @@ def open_safetensors(path: Path, net: str | None, size: int | None) -> Trained:
         return open_weights(path, net, size)
     if net is not None:
         raise UserError(f"'{path}' names its network itself: leave out --net {net}")
-    return open_exported_weights(state, Facts.read(note, path), path)
+    return open_exported_weights(state, ModelMetadata.read(note, path), path)
 
 
-def open_weights(path: Path, net: str | None, size: int | None) -> Trained:
+def open_weights(path: Path, net: str | None, size: int | None) -> Classifier:
     """Weights of one of `NETS`, which `net` names, with its options if it has some: `resnet18 stem=cifar`."""
     if net is None:
         raise UserError(
@@ -168,7 +177,7 @@ def open_weights(path: Path, net: str | None, size: int | None) -> Trained:
         raise does_not_fit(path, network.__name__) from error
     task, device = foreign_task(square(size, str(path))), torch.device(best_device())
     logits = torch_logits(built.to(device).eval(), task, device)
-    return Trained(str(path), logits, task.image_size, task.image_size, None)
+    return Classifier(str(path), logits, task.image_size, task.image_size, None)
 
 
 def _weights(path: Path, kind: str) -> dict[str, Any]:
@@ -177,10 +186,10 @@ def _weights(path: Path, kind: str) -> dict[str, Any]:
     return {name.removeprefix(PREFIX): value for name, value in inner.items()}
 
 
-NOTE = f"{KEY}.json"  # the file inside the archive that holds the facts
+NOTE = f"{KEY}.json"  # the file inside the archive that holds the metadata
 
 
-def open_torchscript(path: Path, size: int | None) -> Trained:
+def open_torchscript(path: Path, size: int | None) -> Classifier:
     """A file of ours takes pixels and knows its classes; any other takes normalised floats (B, 3, H, W).
 
     `torch.jit.load` runs what TorchScript can express, which is arithmetic on tensors: no Python object in the file is
@@ -196,24 +205,26 @@ def open_torchscript(path: Path, size: int | None) -> Trained:
     if not note[NOTE]:
         task = foreign_task(square(size, str(path)))
         logits = torch_logits(module, task, torch.device("cpu"))
-        return Trained(str(path), logits, task.image_size, task.image_size, None)
-    facts = Facts.read(note[NOTE], path)
+        return Classifier(str(path), logits, task.image_size, task.image_size, None)
+    metadata = ModelMetadata.read(note[NOTE], path)
 
     def from_pixels(images: np.ndarray) -> np.ndarray:
         with torch.no_grad():
             return as_array(module(torch.tensor(images)))
 
-    return Trained(str(path), from_pixels, facts.image_size, facts.decoded_size, facts.classes, facts.fit)
+    return Classifier(
+        str(path), from_pixels, metadata.image_size, metadata.decoded_size, metadata.classes, metadata.fit
+    )
 
 
-def open_onnx(path: Path, size: int | None) -> Trained:
+def open_onnx(path: Path, size: int | None) -> Classifier:
     """A file of ours takes pixels and knows its classes; any other takes normalised floats (B, 3, H, W)."""
     session = _session(path)
     note = session.get_modelmeta().custom_metadata_map.get(KEY)
     if note is not None:
-        facts = Facts.read(note, path)
+        metadata = ModelMetadata.read(note, path)
         run = _runner(session, batch=None)
-        return Trained(str(path), run, facts.image_size, facts.decoded_size, facts.classes, facts.fit)
+        return Classifier(str(path), run, metadata.image_size, metadata.decoded_size, metadata.classes, metadata.fit)
     batch, fixed = _shape(session, path)
     task = foreign_task(fixed or square(size, str(path)))
     run = _runner(session, batch)
@@ -222,7 +233,7 @@ def open_onnx(path: Path, size: int | None) -> Trained:
     def logits(images: np.ndarray) -> np.ndarray:
         return run(normalised(images, task, cpu).contiguous().numpy())
 
-    return Trained(str(path), logits, task.image_size, task.image_size, None)
+    return Classifier(str(path), logits, task.image_size, task.image_size, None)
 
 
 def _session(path: Path) -> Any:
@@ -276,7 +287,7 @@ def _first_line(error: Exception) -> str:
 NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
-def open_factory(name: str, size: int | None) -> Trained:
+def open_factory(name: str, size: int | None) -> Classifier:
     """What `module:function` returns, an nn.Module that takes normalised floats (B, 3, H, W).
 
     The module is Python code and is run, because the user typed its name; it may lie in the current folder.
@@ -291,7 +302,7 @@ def open_factory(name: str, size: int | None) -> Trained:
         raise UserError(f"{name}() returned {type(module).__name__}: it must return a torch.nn.Module")
     task, device = foreign_task(square(size, name)), torch.device(best_device())
     logits = torch_logits(module.to(device).eval(), task, device)
-    return Trained(name, logits, task.image_size, task.image_size, None)
+    return Classifier(name, logits, task.image_size, task.image_size, None)
 
 
 def _find(where: str, attribute: str) -> Any:

@@ -15,13 +15,13 @@ from PIL import Image
 from fairflac.data.pixels.cache import NAMED, Decoded, decode_files
 from fairflac.data.pixels.decode import Unreadable
 from fairflac.errors import UserError
-from fairflac.inference.model import BATCH, Trained, probabilities
+from fairflac.inference.model import BATCH, Classifier, probabilities
 from fairflac.metrics.scores import percent
 from fairflac.reporting.text.tables import aligned
 
 
 @dataclass(frozen=True)
-class Guess:
+class ClassProbability:
     name: str
     probability: float
 
@@ -31,7 +31,7 @@ class Answer:
     """What the model says of one file: its best guesses, or none and why."""
 
     path: str
-    guesses: tuple[Guess, ...] = ()
+    guesses: tuple[ClassProbability, ...] = ()
     unreadable: str | None = None
 
 
@@ -60,7 +60,7 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(parent, name) for name in names if not name.startswith("."))
 
 
-def answers(model: Trained, paths: Sequence[Path], top: int = 1) -> Iterator[Answer]:
+def answers(model: Classifier, paths: Sequence[Path], top: int = 1) -> Iterator[Answer]:
     """One for each file, in order; the `top` most probable classes."""
     waiting: list[tuple[Path, Decoded | Unreadable]] = []
     for path, image in zip(paths, decode_files(paths, model.decoded_size, model.fit), strict=True):
@@ -71,7 +71,7 @@ def answers(model: Trained, paths: Sequence[Path], top: int = 1) -> Iterator[Ans
     yield from _answered(model, waiting, top)
 
 
-def _answered(model: Trained, batch: Sequence[tuple[Path, Decoded | Unreadable]], top: int) -> Iterator[Answer]:
+def _answered(model: Classifier, batch: Sequence[tuple[Path, Decoded | Unreadable]], top: int) -> Iterator[Answer]:
     images = [image.pixels for _, image in batch if isinstance(image, Decoded)]
     shares = iter(probabilities(model(np.stack(images))) if images else ())
     for path, image in batch:
@@ -81,9 +81,9 @@ def _answered(model: Trained, batch: Sequence[tuple[Path, Decoded | Unreadable]]
             yield Answer(str(path), _best(next(shares), model.classes, top))
 
 
-def _best(shares: np.ndarray, classes: tuple[str, ...] | None, top: int) -> tuple[Guess, ...]:
+def _best(shares: np.ndarray, classes: tuple[str, ...] | None, top: int) -> tuple[ClassProbability, ...]:
     order = np.argsort(-shares, kind="stable")[:top]
-    return tuple(Guess(classes[place] if classes else str(place), float(shares[place])) for place in order)
+    return tuple(ClassProbability(classes[place] if classes else str(place), float(shares[place])) for place in order)
 
 
 def escaped(path: str) -> str:

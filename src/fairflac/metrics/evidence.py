@@ -15,7 +15,7 @@ import numpy as np
 from fairflac.metrics import scores
 from fairflac.metrics.differences import difference, share
 from fairflac.metrics.groups import SMALL
-from fairflac.metrics.intervals import Statistic, intervals, never_certain, share_interval
+from fairflac.metrics.intervals import Statistic, clopper_pearson_if_constant, intervals, share_interval
 from fairflac.metrics.predictions import Counts, Predictions, Values, count
 from fairflac.metrics.scores import Measured, measured
 
@@ -29,7 +29,7 @@ def count_guesses(y: np.ndarray, guess: np.ndarray) -> np.ndarray:
     return counts
 
 
-def spoken_for(counts: np.ndarray) -> np.ndarray:
+def aligned_class(counts: np.ndarray) -> np.ndarray:
     """(C, K) → (K,) the class that each guessed value of an attribute speaks for: the one that has it most often."""
     share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     best: np.ndarray = share.argmax(0)
@@ -80,7 +80,7 @@ def lean(table: Predictions, speaks_for: np.ndarray | None = None) -> Lean | Non
     metrics: dict[str, Statistic] = {"follows": _follows, "elsewhere": _elsewhere}
     ends = intervals(counts, metrics)
     follows, elsewhere = (
-        Measured(value, *never_certain(value, ends[name], against), against)
+        Measured(value, *clopper_pearson_if_constant(value, ends[name], against), against)
         for name, metric in metrics.items()
         for value in [float(metric(counts))]
     )

@@ -29,7 +29,7 @@ class GroupRow(NamedTuple):
 def group_table(table: Predictions, attribute: str) -> list[GroupRow]:
     """One row per group that has the images it needs (see `Attribute.min_cell`), by class and value.
 
-    A group that is all right or all wrong has an interval too, see `never_certain`.
+    A group that is all right or all wrong has an interval too, see `clopper_pearson_if_constant`.
     """
     counts, values = count(table, attribute), np.unique(table.bias[attribute])
     rows = []

@@ -35,10 +35,10 @@ def share_interval(share: float, n: int) -> tuple[float, float]:
     from scipy.stats import binom  # takes a second to import
 
     low, high = binom.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2], n, share) / n
-    return never_certain(share, (float(low), float(high)), n)
+    return clopper_pearson_if_constant(share, (float(low), float(high)), n)
 
 
-def never_certain(share: float, interval: tuple[float, float], n: float) -> tuple[float, float]:
+def clopper_pearson_if_constant(share: float, interval: tuple[float, float], n: float) -> tuple[float, float]:
     """The same interval, or that of Clopper and Pearson (1934) where all of n images are alike.
 
     Resamples of images that are all right, or all wrong, are all the same, and their interval has no width. It ends
@@ -50,7 +50,7 @@ def never_certain(share: float, interval: tuple[float, float], n: float) -> tupl
     return (0.0, unseen) if share == 0 else (1 - unseen, 1.0)
 
 
-def drawn_anew(values: np.ndarray, statistic: Callable[..., np.ndarray] = np.mean) -> tuple[float, float]:
+def bootstrap_interval(values: np.ndarray, statistic: Callable[..., np.ndarray] = np.mean) -> tuple[float, float]:
     """The interval of a statistic of (N,) values, resampled with replacement."""
     return percentiles(statistic(np.random.default_rng(SEED).choice(values, (DRAWS, len(values))), axis=1))
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairflac.metrics.intervals import DRAWS, DRAWS_OF_PAIRS, SEED, never_certain, percentiles
+from fairflac.metrics.intervals import DRAWS, DRAWS_OF_PAIRS, SEED, clopper_pearson_if_constant, percentiles
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import Measured
 
@@ -50,7 +50,7 @@ def measure_probe(features: np.ndarray, labels: np.ndarray, weights: np.ndarray)
     value = float(right.mean()) if right.all() or not right.any() else float(np.average(right, weights=weights))
     drawn = percentiles(np.average(right[draws], axis=1, weights=weights[draws]))
     alike = weights.sum() ** 2 / np.square(weights).sum()  # as many that weigh alike would be as sure
-    return Measured(value, *never_certain(value, drawn, alike), len(right))
+    return Measured(value, *clopper_pearson_if_constant(value, drawn, alike), len(right))
 
 
 def _of_pairs(statistic: Callable[[np.ndarray], float], weights: np.ndarray) -> Measured:

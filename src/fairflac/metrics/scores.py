@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairflac.metrics import fairness
-from fairflac.metrics.intervals import Statistic, intervals, never_certain
+from fairflac.metrics.intervals import Statistic, clopper_pearson_if_constant, intervals
 from fairflac.metrics.predictions import Counts, Predictions, Values, count, count_without_groups
 
 
@@ -207,7 +207,7 @@ def measured(counts: Counts, metrics: Mapping[str, Metric]) -> dict[str, Measure
         sizes = counts.per_group[_groups(counts, name)]
         if metrics[name].share:
             as_sure = float(sizes.sum()) if name == "accuracy" else effective_size(sizes)
-            interval = never_certain(values[name], interval, as_sure)
+            interval = clopper_pearson_if_constant(values[name], interval, as_sure)
         found[name] = Measured(values[name], *interval, int(sizes.sum()))
     return found
 

@@ -34,7 +34,7 @@ from fairflac.training.precision import check_precision, choose_precision
 from fairflac.types import Batch
 
 
-def adopt(path: Path, workspace: Workspace) -> None:
+def import_run(path: Path, workspace: Workspace) -> None:
     """Copy a finished run from elsewhere to where `workspace` would have made it."""
     home = workspace.run(RunConfig.model_validate(Run.open(path).config)).path
     if not home.exists():
@@ -65,7 +65,7 @@ def train_config(
     return run if fabric.is_global_zero else None
 
 
-def rehearse(config: RunConfig, workspace: Workspace, resume: bool = True) -> None:
+def dry_run(config: RunConfig, workspace: Workspace, resume: bool = True) -> None:
     """Do everything but training, for a run and the one it depends on: what would end them later is said now."""
     check_folder(workspace.runs)
     stage_one, run = config.stage_one(), workspace.run(config)
@@ -110,7 +110,7 @@ def _complete(
     check_precision(config.train.precision, fabric.device)
     stage_one = config.stage_one()
     if stage_one is not None and not workspace.run(stage_one).done:
-        rehearse(config, workspace, resume)
+        dry_run(config, workspace, resume)
     bias_run = _complete(stage_one, workspace, fabric, label=_bias_label(stage_one)) if stage_one else None
     if not fabric.is_global_zero:
         _train(config, workspace, fabric, run, bias_run, label)

@@ -17,7 +17,7 @@ from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import write_text
 from fairflac.system.progress import tell
 from fairflac.training.build import load_split
-from fairflac.training.pipeline import predict_run, rehearse, train_config
+from fairflac.training.pipeline import dry_run, predict_run, train_config
 from fairflac.tuning.plan import Plan
 from fairflac.tuning.space import Settings, describe, propose, size
 
@@ -78,7 +78,7 @@ class Found:
 
 def tune(plan: Plan, workspace: Workspace, number: int) -> Found:
     """`number` trials, or as many as there are different settings. What is on record or trained is not repeated."""
-    rehearse(plan.base, workspace)
+    dry_run(plan.base, workspace)
     tell(f"tune {plan.method} on {plan.dataset}: {describe(plan.space)}; rule {plan.rule}")
     judge = make_judge(plan.rule, plan.base, plan.guesser, workspace)
     record = Record(workspace.runs / plan.dataset / plan.method / f"tune-{plan.id}.json", plan)

@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.own.folder import Share, Size
-from fairflac.data.own.listing import FRAMING, SPLITS, Listing, Reading, read_split
+from fairflac.data.own.listing import FRAMING, SPLITS, Listing, ReadOptions, read_split
 from fairflac.errors import UserError, unknown
 
 NEEDED = ("path", "label")
@@ -64,15 +64,15 @@ class Table(Dataset):
     def listing(self) -> Listing:
         return list_table(self.path, self.columns, self.allow_outside)
 
-    def reading(self, root: Path) -> Reading:
-        return Reading(self.size, self.seed, self.validation, self.test, root / "cache", self.strict)
+    def reading(self, root: Path) -> ReadOptions:
+        return ReadOptions(self.size, self.seed, self.validation, self.test, root / "cache", self.strict)
 
     def load(self, root: Path, split: Split) -> BiasedDataset | None:
         return read_split(self.listing(), self.reading(root), split)
 
 
 @dataclass(frozen=True)
-class Sheet:
+class CsvRows:
     """A CSV file as text. Blanks around a value do not count, and lines without any value are passed over."""
 
     header: list[str]
@@ -80,7 +80,7 @@ class Sheet:
     lines: list[int]  # where each row ends in the file
 
 
-def read_sheet(path: Path) -> Sheet:
+def read_csv(path: Path) -> CsvRows:
     """Separated by commas, semicolons, tabs or bars, whichever gives the columns that are needed."""
     text = _text(path)
     separator = _separator(text)
@@ -104,7 +104,7 @@ def read_sheet(path: Path) -> Sheet:
             lines.append(reader.line_num)
     except csv.Error as error:
         raise UserError(f"line {reader.line_num} of '{path}' is no CSV ({error}): look at the quotes there") from error
-    return Sheet(header, rows, lines)
+    return CsvRows(header, rows, lines)
 
 
 def _text(path: Path) -> str:
@@ -142,7 +142,7 @@ def _header(path: Path, cells: list[str]) -> list[str]:
 
 def list_table(path: Path, columns: tuple[str, ...] | None = None, allow_outside: bool = False) -> Listing:
     """What the file says, checked line by line."""
-    sheet = read_sheet(path)
+    sheet = read_csv(path)
     for column in NEEDED:
         if column not in sheet.header:
             raise UserError(

@@ -11,7 +11,7 @@ from PIL import Image
 from pydantic import Field
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
-from fairflac.data.own.listing import FRAMING, SPLITS, Listing, Reading, read_split
+from fairflac.data.own.listing import FRAMING, SPLITS, Listing, ReadOptions, read_split
 from fairflac.data.pixels.cache import NAMED
 from fairflac.errors import UserError
 
@@ -61,8 +61,8 @@ class Folder(Dataset):
     def listing(self) -> Listing:
         return list_folder(self.path)
 
-    def reading(self, root: Path) -> Reading:
-        return Reading(self.size, self.seed, self.validation, self.test, root / "cache", self.strict)
+    def reading(self, root: Path) -> ReadOptions:
+        return ReadOptions(self.size, self.seed, self.validation, self.test, root / "cache", self.strict)
 
     def load(self, root: Path, split: Split) -> BiasedDataset | None:
         return read_split(self.listing(), self.reading(root), split)

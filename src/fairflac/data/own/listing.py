@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from fairflac.data.base import BiasedDataset, Split
-from fairflac.data.own.splitting import split_by_content
+from fairflac.data.own.splitting import stratified_split
 from fairflac.data.pixels.cache import NAMED, Images, read_images
 from fairflac.data.pixels.decode import Fit, Framing
 from fairflac.errors import UserError
@@ -73,7 +73,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How a listing becomes images and splits."""
 
     size: int
@@ -83,13 +83,13 @@ class Reading:
     cache: Path
     strict: bool = False
 
-    def read(self, listing: Listing, warn: Callable[[str], None] = tell_once) -> "Read":
+    def read(self, listing: Listing, warn: Callable[[str], None] = tell_once) -> "ReadListing":
         stored = FRAMING.stored((self.size, self.size))
         return read_listing(listing, stored, self.cache, fit=FRAMING.fit, strict=self.strict, warn=warn)
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadListing:
     """The rows of a listing whose image can be read, and those images: one each, in the same order."""
 
     listing: Listing
@@ -133,7 +133,7 @@ def read_listing(
     fit: Fit,
     strict: bool,
     warn: Callable[[str], None] = tell_once,
-) -> Read:
+) -> ReadListing:
     """All images that can be read. What is odd about them is told, a line for each kind."""
     listing = listing.distinct()
     images = read_images(
@@ -148,7 +148,7 @@ def read_listing(
     readable = listing.take(images.kept)
     for note in (*listing.notes, *_copies(readable, images.digests)):
         warn(f"'{listing.source}': {note}")
-    return Read(readable, images)
+    return ReadListing(readable, images)
 
 
 def _copies(listing: Listing, digests: np.ndarray) -> list[str]:
@@ -191,13 +191,13 @@ def _some(found: Mapping[str, str]) -> str:
     return ", ".join(shown) + (f" and {len(found) - NAMED:,} more" if len(found) > NAMED else "")
 
 
-def read_split(listing: Listing, reading: Reading, split: Split) -> BiasedDataset | None:
+def read_split(listing: Listing, reading: ReadOptions, split: Split) -> BiasedDataset | None:
     """One split; None when there is no validation split."""
     classes = checked_classes(listing)
     return split_of(reading.read(listing), classes, reading, split)
 
 
-def split_of(read: Read, classes: list[str], reading: Reading, split: Split) -> BiasedDataset | None:
+def split_of(read: ReadListing, classes: list[str], reading: ReadOptions, split: Split) -> BiasedDataset | None:
     listing, images = read.listing, read.images
     y = np.searchsorted(classes, np.array(listing.labels))
     _check_counts(listing.source, Counter(listing.labels), classes, "readable ")
@@ -237,15 +237,15 @@ def _check_trained(source: Path, classes: list[str], trained: set[str]) -> None:
             )
 
 
-def _places(listing: Listing, reading: Reading, digests: np.ndarray, y: np.ndarray) -> dict[Split, np.ndarray]:
+def _places(listing: Listing, reading: ReadOptions, digests: np.ndarray, y: np.ndarray) -> dict[Split, np.ndarray]:
     """Positions of each split among the images that could be read; what the set does not say is cut from train."""
     if listing.splits is None:
-        return split_by_content(digests, y, reading.seed, reading.validation, reading.test)
+        return stratified_split(digests, y, reading.seed, reading.validation, reading.test)
     own = np.array(listing.splits)
     train = np.flatnonzero(own == "train")
     has = {name: np.any(own == name) for name in ("validation", "test")}
     shares = (0.0 if has["validation"] else reading.validation, 0.0 if has["test"] else reading.test)
-    cut = split_by_content(digests[train], y[train], reading.seed, *shares)
+    cut = stratified_split(digests[train], y[train], reading.seed, *shares)
     return {
         "train": train[cut["train"]],
         "validation": np.flatnonzero(own == "validation") if has["validation"] else train[cut["validation"]],

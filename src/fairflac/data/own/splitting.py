@@ -9,7 +9,7 @@ import numpy as np
 from fairflac.data.base import Split
 
 
-def split_by_content(
+def stratified_split(
     digests: np.ndarray, y: np.ndarray, seed: int, validation: float, test: float
 ) -> dict[Split, np.ndarray]:
     """(N,) content digests, (N,) classes → sorted positions of each split.
@@ -38,7 +38,7 @@ def _cut(contents: list[int], validation: float, test: float) -> dict[Split, lis
     }
 
 
-def deal(
+def hash_split(
     names: Sequence[str], shares: Sequence[float], seed: int, digests: np.ndarray | None = None
 ) -> list[np.ndarray]:
     """Distinct names → positions of each share, in an order that depends on names and seed alone.

@@ -108,7 +108,7 @@ def _load(pixels: Path, index: Path, key: str, files: list[str], size: tuple[int
     return _Stored(images, digests, broken) if same and fits else None
 
 
-def prove_images(folder: Path, names: Sequence[str], *, label: str) -> None:
+def check_images(folder: Path, names: Sequence[str], *, label: str) -> None:
     """Decode every image and keep none; an error names those that cannot be read."""
     with meter(f"checking {label}", len(names)) as bar:
         broken = {}

@@ -9,11 +9,11 @@ import numpy as np
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.own.folder import Size
-from fairflac.data.own.splitting import deal
-from fairflac.data.pixels.cache import prove_images
+from fairflac.data.own.splitting import hash_split
+from fairflac.data.pixels.cache import check_images
 from fairflac.data.pixels.decode import Framing
 from fairflac.data.sets.faces import ATTRIBUTES, Faces, face_task, read_faces
-from fairflac.data.sources import ByHand
+from fairflac.data.sources import ManualSource
 from fairflac.errors import UserError
 from fairflac.system.progress import tell
 
@@ -103,7 +103,7 @@ def _place(path: PurePosixPath) -> str | None:
     return f"{IMAGES}/{path.name}" if path.suffix == ".jpg" and path.parent.name == IMAGES else None
 
 
-BY_HAND = ByHand(
+MANUAL = ManualSource(
     name="celeba",
     steps=(
         "Read the agreement on https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html (non-commercial research only)",
@@ -156,11 +156,11 @@ class CelebA(Dataset):
 
     @classmethod
     def get(cls, root: Path, source: Path | None, say: Callable[[str], None]) -> None:
-        BY_HAND.get(root, source, say)
+        MANUAL.get(root, source, say)
 
     @classmethod
     def check(cls, root: Path) -> list[str]:
-        folder = BY_HAND.folder(root)
+        folder = MANUAL.folder(root)
         lists = read_lists(folder, ("Male", *LABELS.values()))
         lines = []
         for (split, published), part in zip(PUBLISHED.items(), (TRAIN, VALIDATION, TEST), strict=True):
@@ -171,11 +171,11 @@ class CelebA(Dataset):
             for label, classes in CLASSES.items():
                 counts = group_counts(label_faces(lists, label).take(rows), classes)
                 lines.append(f"{split} {label}: " + ", ".join(f"{group} {n}" for group, n in counts.items()))
-        prove_images(folder / IMAGES, lists.names.tolist(), label=cls.name)
+        check_images(folder / IMAGES, lists.names.tolist(), label=cls.name)
         return lines
 
     def load(self, root: Path, split: Split) -> BiasedDataset:
-        folder = BY_HAND.folder(root)
+        folder = MANUAL.folder(root)
         lists = read_lists(folder, ("Male", LABELS[self.label]))
         faces = label_faces(lists, self.label)
         faces = faces.take(self.choose(faces, lists.partition, split))
@@ -196,14 +196,14 @@ class CelebA(Dataset):
         if self.label == "blond":
             rows = self._with_few_women(rows, faces)
         if self.protocol == "authors":
-            train, validation = deal(faces.names[rows].tolist(), AUTHORS_SHARES, self.split_seed)
+            train, validation = hash_split(faces.names[rows].tolist(), AUTHORS_SHARES, self.split_seed)
             rows = rows[train if split == "train" else validation]
         return np.sort(rows)
 
     def _with_few_women(self, rows: np.ndarray, faces: Faces) -> np.ndarray:
         rare = (faces.y[rows] == 0) & (faces.bias["gender"][rows] == FEMALE)
         women = rows[rare]
-        (order,) = deal(faces.names[women].tolist(), (1.0,), self.split_seed)
+        (order,) = hash_split(faces.names[women].tolist(), (1.0,), self.split_seed)
         return np.concatenate([rows[~rare], women[order[:WOMEN_NOT_BLOND]]])
 
 

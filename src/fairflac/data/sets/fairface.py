@@ -13,9 +13,9 @@ from pydantic import BeforeValidator
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.own.folder import Size
 from fairflac.data.own.listing import FRAMING
-from fairflac.data.pixels.cache import prove_images
+from fairflac.data.pixels.cache import check_images
 from fairflac.data.sets.faces import Faces, face_task, read_faces
-from fairflac.data.sources import ByHand
+from fairflac.data.sources import ManualSource
 from fairflac.errors import UserError
 
 Part = Literal["train", "val"]
@@ -48,7 +48,7 @@ def _place(path: PurePosixPath) -> str | None:
     return f"{margin}/{path.parent.name}/{path.name}"
 
 
-BY_HAND = ByHand(
+MANUAL = ManualSource(
     name="fairface",
     steps=(
         "Open https://github.com/joojs/fairface; its images and labels are on Google Drive",
@@ -100,11 +100,11 @@ class FairFace(Dataset):
 
     @classmethod
     def get(cls, root: Path, source: Path | None, say: Callable[[str], None]) -> None:
-        BY_HAND.get(root, source, say)
+        MANUAL.get(root, source, say)
 
     @classmethod
     def check(cls, root: Path) -> list[str]:
-        folder = BY_HAND.folder(root)
+        folder = MANUAL.folder(root)
         margins = [margin for margin, name in FOLDERS.items() if (folder / name).is_dir()]
         if not margins:
             raise UserError(f"'{folder}' has no images: 'fairflac data get fairface' says how to obtain them")
@@ -117,14 +117,14 @@ class FairFace(Dataset):
                 lines.append(f"{part} {column}: " + ", ".join(f"{value} {counts[value]}" for value in meanings))
             for margin in margins:
                 names = [row["file"] for row in rows]
-                prove_images(folder / FOLDERS[margin], names, label=f"fairface {part}, margin {margin}")
+                check_images(folder / FOLDERS[margin], names, label=f"fairface {part}, margin {margin}")
                 lines.append(f"{part}: {len(names)} images with margin {margin}")
         return lines
 
     def load(self, root: Path, split: Split) -> BiasedDataset | None:
         if split == "validation":
             return None
-        folder = BY_HAND.folder(root)
+        folder = MANUAL.folder(root)
         images = folder / FOLDERS[self.margin]
         if not images.is_dir():
             other = next(margin for margin in FOLDERS if margin != self.margin)

@@ -17,7 +17,7 @@ from torch import Tensor
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.own.folder import Share, Size
 from fairflac.data.own.listing import MEAN, STD, aligned_values
-from fairflac.data.own.splitting import split_by_content
+from fairflac.data.own.splitting import stratified_split
 from fairflac.data.pixels.cache import Images, read_images
 from fairflac.data.pixels.decode import Framing
 from fairflac.data.sources import link_folders
@@ -326,7 +326,7 @@ class ImageNet9(Dataset):
     def _rows(self, split: Split, images: Images, y: np.ndarray) -> np.ndarray:
         if split == "test":
             return np.arange(len(y))
-        return split_by_content(images.digests, y, self.seed, self.validation, test=0)[split]
+        return stratified_split(images.digests, y, self.seed, self.validation, test=0)[split]
 
     def _textures(self, root: Path, files: SynsetFiles) -> dict[str, np.ndarray]:
         clusters, val = root / "imagenet" / "clusters", root / "imagenet" / "val"

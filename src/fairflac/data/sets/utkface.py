@@ -9,10 +9,10 @@ import numpy as np
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.own.folder import Size
 from fairflac.data.own.listing import FRAMING
-from fairflac.data.own.splitting import deal
-from fairflac.data.pixels.cache import prove_images, read_images
+from fairflac.data.own.splitting import hash_split
+from fairflac.data.pixels.cache import check_images, read_images
 from fairflac.data.sets.faces import ATTRIBUTES, Faces, face_task
-from fairflac.data.sources import ByHand
+from fairflac.data.sources import ManualSource
 from fairflac.errors import UserError
 
 FILES = 23708  # of the published set, aligned and cropped
@@ -25,7 +25,7 @@ def _place(path: PurePosixPath) -> str | None:
     return f"images/{path.name}" if path.suffix.lower() == ".jpg" else None
 
 
-BY_HAND = ByHand(
+MANUAL = ManualSource(
     name="utkface",
     steps=(
         "Read the terms on https://susanqq.github.io/UTKFace/ (non-commercial research only)",
@@ -81,7 +81,7 @@ class UTKFace(Dataset):
 
     @classmethod
     def get(cls, root: Path, source: Path | None, say: Callable[[str], None]) -> None:
-        BY_HAND.get(root, source, say)
+        MANUAL.get(root, source, say)
         if source is not None and (left_out := list_names(root)[1]):
             say(_left_out_line(left_out))
 
@@ -91,7 +91,7 @@ class UTKFace(Dataset):
         folder, number = root / cls.name / "images", len(names) + len(left_out)
         if number != FILES:
             raise UserError(f"'{folder}' has {number} images, not {FILES}: run 'fairflac data get utkface --from …'")
-        prove_images(folder, [*names, *left_out], label=cls.name)
+        check_images(folder, [*names, *left_out], label=cls.name)
         lines = [f"{number} images", *([_left_out_line(left_out)] if left_out else [])]
         for bias in ("race", "age"):
             known = label_faces(names, bias)
@@ -127,7 +127,7 @@ def parse(name: str) -> Label | None:
 
 def list_names(root: Path) -> tuple[list[str], list[str]]:
     """Sorted names that have a label, and those that have none."""
-    folder = BY_HAND.folder(root) / "images"
+    folder = MANUAL.folder(root) / "images"
     found = sorted(path.name for path in folder.glob("*") if path.suffix.lower() == ".jpg" and path.name[0] != ".")
     names = [name for name in found if parse(name)]
     if not names:
@@ -147,7 +147,7 @@ def label_faces(names: Sequence[str], bias: Literal["race", "age"]) -> Faces:
 
 def divide(faces: Faces, bias: str, seed: int, digests: np.ndarray) -> dict[Split, np.ndarray]:
     """Sorted positions of each split; only the training split is made biased."""
-    train, validation, test = deal(faces.names.tolist(), SHARES, seed, digests)
+    train, validation, test = hash_split(faces.names.tolist(), SHARES, seed, digests)
     biased = skew(train, faces.y, faces.bias[bias])
     return {"train": np.sort(biased), "validation": np.sort(validation), "test": np.sort(test)}
 

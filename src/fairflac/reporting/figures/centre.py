@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Arc
 from matplotlib.ticker import MaxNLocator
 
-from fairflac.metrics.intervals import drawn_anew
+from fairflac.metrics.intervals import bootstrap_interval
 from fairflac.metrics.representation import distances
 from fairflac.reporting.figures.pair_kinds import ATTRIBUTE, CLASS, KINDS, Kind, SharedGallery, pair_kinds
 from fairflac.reporting.figures.style import (
@@ -65,7 +65,7 @@ def distances_from_centre(models: Mapping[str, Run], columns: int = 3) -> Drawin
 
 
 def _median(far: np.ndarray) -> str:
-    low, high = drawn_anew(far, np.median)
+    low, high = bootstrap_interval(far, np.median)
     return f"{np.median(far):.2f} ({low:.2f}–{high:.2f}, n = {len(far)})"
 
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from fairflac.metrics import Measured
-from fairflac.metrics.intervals import drawn_anew, never_certain
+from fairflac.metrics.intervals import bootstrap_interval, clopper_pearson_if_constant
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.representation import NEAREST, nearest
 from fairflac.reporting.figures.pair_kinds import KINDS, SharedGallery, conflicting, pair_kinds
@@ -64,7 +64,9 @@ def _numbers(name: str, table: Predictions, found: np.ndarray, attribute: str) -
 def _share(of_each: np.ndarray) -> str:
     """The mean over the queries."""
     mean = float(of_each.mean())
-    return with_range(Measured(mean, *never_certain(mean, drawn_anew(of_each), len(of_each)), len(of_each)))
+    return with_range(
+        Measured(mean, *clopper_pearson_if_constant(mean, bootstrap_interval(of_each), len(of_each)), len(of_each))
+    )
 
 
 def _grid(gallery: SharedGallery, rows: list[tuple[int, str]], found: Mapping[str, np.ndarray], models: int) -> Figure:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from fairflac.errors import UserError
-from fairflac.metrics.intervals import drawn_anew
+from fairflac.metrics.intervals import bootstrap_interval
 from fairflac.reporting.figures.style import INK, SERIES, Drawing, NothingToDraw, panels, short, tidy
 from fairflac.runs.directory import Run
 from fairflac.system.arrays import read_array
@@ -29,7 +29,7 @@ class Distribution:
     @property
     def words(self) -> str:
         """Mean with its interval over batches drawn anew, and the largest."""
-        low, high = drawn_anew(self.pairs)
+        low, high = bootstrap_interval(self.pairs)
         mean = f"{self.pairs.mean():.1f} on average (95 % range {low:.1f}–{high:.1f}, n = {len(self.pairs):,} batches)"
         return f"{self.label}: {mean}, at most {self.pairs.max():,} of {self.images * (self.images - 1):,}"
 

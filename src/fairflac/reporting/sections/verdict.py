@@ -14,9 +14,9 @@ from fairflac.metrics.evidence import (
     Guessed,
     Strength,
     Word,
+    aligned_class,
     beside_guess,
     gap,
-    spoken_for,
     strength,
     with_pseudo_groups,
     word,
@@ -164,7 +164,7 @@ def guessed_verdict(models: Sequence[Model], tables: Mapping[str, Predictions]) 
     of_classes = (asked.run.config.get("bias_model") or {}).get("target", "class") == "class"
     if counts is None and not of_classes:
         return None  # a run from before training guesses were counted: which class a value speaks for is not known
-    speaks_for = None if of_classes or counts is None else spoken_for(counts)
+    speaks_for = None if of_classes or counts is None else aligned_class(counts)
     same = {name: replace(table, guess=guess, guess_counts=counts) for name, table in tables.items()}
     classes = len(Names.of(asked.run.result).classes) or len(np.unique(next(iter(same.values())).y))
     found = {name: beside_guess(table, speaks_for, classes=classes) for name, table in same.items()}
