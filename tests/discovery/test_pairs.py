@@ -7,7 +7,7 @@ import torch
 from fairflac.data.batches import epoch_batches
 from fairflac.discovery.quality import count_pairs, pair_quality
 from fairflac.losses import FLACLoss
-from fairflac.metrics.scores import Measured
+from fairflac.metrics.intervals import Measured
 
 SETTINGS = FLACLoss().settings
 

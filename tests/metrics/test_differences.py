@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairflac.metrics import Measured
-from fairflac.metrics.differences import difference, paired_difference, share
+from fairflac.metrics.intervals import difference, paired_difference, share
 
 COLUMN = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=80)
 

@@ -13,8 +13,7 @@ from scipy.ndimage import gaussian_filter
 
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.inference.model import BATCH, Classifier
-from fairflac.metrics.differences import paired_difference, share
-from fairflac.metrics.scores import Measured
+from fairflac.metrics.intervals import Measured, paired_difference, share
 from fairflac.system.progress import meter
 
 BORDER = 8  # it is as wide as one part of so many of a side

@@ -8,8 +8,8 @@ from fairflac.discovery.guesses import guesses
 from fairflac.errors import UserError
 from fairflac.inference.model import Classifier, predictions
 from fairflac.metrics import Measured
-from fairflac.metrics.differences import share
 from fairflac.metrics.evidence import Guessed, attribute_gaps, beside_guess
+from fairflac.metrics.intervals import share
 from fairflac.metrics.predictions import Predictions
 
 

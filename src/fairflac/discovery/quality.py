@@ -11,9 +11,9 @@ from fairflac.config.run_config import RunConfig
 from fairflac.data.base import BiasedDataset
 from fairflac.data.batches import epoch_batches
 from fairflac.losses.flac import FLACLoss, Settings, inferred_pairs
-from fairflac.metrics.intervals import DRAWS, SEED, clopper_pearson_if_constant, percentiles, share_interval
+from fairflac.metrics.intervals import DRAWS, SEED, Measured, clopper_pearson_if_constant, percentiles, share_interval
 from fairflac.metrics.representation import PROBED, balanced, measure_probe
-from fairflac.metrics.scores import PARTS, Measured, percent
+from fairflac.metrics.scores import PARTS, percent
 
 
 class Quality(NamedTuple):

@@ -1,8 +1,9 @@
 """Metrics: pure functions of a whole table of predictions."""
 
 from fairflac.metrics.groups import GroupRow, group_table
+from fairflac.metrics.intervals import Measured
 from fairflac.metrics.predictions import Counts, count
-from fairflac.metrics.scores import METRICS, Measured, Metric, accuracy, measure, summary
+from fairflac.metrics.scores import METRICS, Metric, accuracy, measure, summary
 
 __all__ = [
     "METRICS",

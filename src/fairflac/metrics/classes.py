@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairflac.metrics.differences import paired_difference, share
+from fairflac.metrics.intervals import Measured, paired_difference, share
 from fairflac.metrics.predictions import Predictions
-from fairflac.metrics.scores import Measured
 
 
 class Change(NamedTuple):

@@ -13,11 +13,18 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from fairflac.metrics import scores
-from fairflac.metrics.differences import difference, share
 from fairflac.metrics.groups import SMALL
-from fairflac.metrics.intervals import Statistic, clopper_pearson_if_constant, intervals, share_interval
+from fairflac.metrics.intervals import (
+    Measured,
+    Statistic,
+    clopper_pearson_if_constant,
+    difference,
+    intervals,
+    share,
+    share_interval,
+)
 from fairflac.metrics.predictions import Counts, Predictions, Values, count
-from fairflac.metrics.scores import Measured, measured
+from fairflac.metrics.scores import measured
 
 NAME = "guess of the bias model"
 

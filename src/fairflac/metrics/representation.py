@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairflac.metrics.intervals import DRAWS, DRAWS_OF_PAIRS, SEED, clopper_pearson_if_constant, percentiles
+from fairflac.metrics.intervals import DRAWS, DRAWS_OF_PAIRS, SEED, Measured, clopper_pearson_if_constant, percentiles
 from fairflac.metrics.predictions import Predictions
-from fairflac.metrics.scores import Measured
 
 PROBES = ("class_probe", "attribute_probe")  # of what is measured here, the shares of images
 PROBED = 5000  # samples that the probes see: more hardly change their answers

@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import NamedTuple
 
 import numpy as np
 
 from fairflac.metrics import fairness
-from fairflac.metrics.intervals import Statistic, clopper_pearson_if_constant, intervals
+from fairflac.metrics.intervals import Measured, Statistic, clopper_pearson_if_constant, intervals
 from fairflac.metrics.predictions import Counts, Predictions, Values, count, count_without_groups
 
 
@@ -141,15 +140,6 @@ def metric_of(key: str) -> Metric | None:
 
 UNKNOWN = "\N{EN DASH}"  # in place of a value
 PARTS = (".low", ".high", ".n")  # as a run directory keeps a number: its interval, and how much is behind it
-
-
-class Measured(NamedTuple):
-    """A number, its 95 % interval, and how many images are behind it."""
-
-    value: float
-    low: float
-    high: float
-    n: int
 
 
 def summary(table: Predictions) -> dict[str, float]:

@@ -7,9 +7,8 @@ import numpy as np
 
 from fairflac.metrics import Measured
 from fairflac.metrics.classes import majority
-from fairflac.metrics.differences import share
 from fairflac.metrics.evidence import lost_on_test
-from fairflac.metrics.intervals import share_interval
+from fairflac.metrics.intervals import share, share_interval
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import percent
 from fairflac.reporting.names import Names
