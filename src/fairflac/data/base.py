@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -88,9 +88,14 @@ class Dataset(ABC):
     name: ClassVar[str]
     attributes: ClassVar[tuple[str, ...] | None]  # which bias attributes it has; None: known once it is loaded
     framing: ClassVar[Framing] = Framing()  # of files; its models frame other files alike
-    training_images: ClassVar[int | None] = None  # how many, as a rule; None: nobody knows before they are counted
+    training_images: ClassVar[int | None] = None  # None: nobody knows before they are counted
     usual_size: ClassVar[int | None] = None  # pixels a side, where no option `size` says it
     seed: int
+
+    @classmethod
+    def expected_images(cls, options: Mapping[str, Any]) -> int | None:
+        """Training images with these options, for estimates."""
+        return cls.training_images
 
     @classmethod
     @abstractmethod

@@ -44,8 +44,8 @@ def check_method(method: str, x: Kind, *, taught: bool, given: bool) -> None:
     if method not in METHODS:
         unknown("method", method, METHODS)
     kind = METHODS[method]
-    if method == "hex" and x == "vectors":
-        raise WrongInput("'hex' looks at textures, which vectors have none of: choose another method")
+    if not kind.takes_vectors and x == "vectors":
+        raise WrongInput(f"'{method}' needs images, and these are vectors: choose another method")
     if kind.uses_bias_labels and not taught and x != "files":  # a CSV file has them
         raise WrongInput(f"'{method}' trains with labels of the shortcut: give them to fit as attribute")
     if taught and given:

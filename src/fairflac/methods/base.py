@@ -23,6 +23,7 @@ class Method(nn.Module, ABC):
     asks_for_classes: ClassVar[bool] = False  # if True, that bias model must predict the classes of the same data
     bias_model_method: ClassVar[str | None] = None  # which method must have trained it, if that matters
     needs_biased_net: ClassVar[bool] = False  # if True, a second network, trained beside the first, is built as well
+    takes_vectors: ClassVar[bool] = True  # if False, it needs images: embeddings of them will not do
     num_views: int = 1  # augmented views per image; a method may choose by its hyper-parameters
     label_share: float = 1.0  # of the training set, whose attribute labels a method with `uses_bias_labels` gets
 

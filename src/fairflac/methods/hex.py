@@ -34,6 +34,7 @@ class HEX(Method):
     """
 
     name: ClassVar[str] = "hex"
+    takes_vectors: ClassVar[bool] = False  # it looks at textures
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ from functools import cache
 import torch
 
 from fairflac.config.run_config import RunConfig
+from fairflac.data import DATASETS
 from fairflac.reproduction.paper.figures import figure_configs
 from fairflac.reproduction.paper.published import FIGURES, published, published_names
 from fairflac.reproduction.paper.scales import Scale
@@ -15,18 +16,7 @@ from fairflac.reproduction.plan import jobs_for, plan
 from fairflac.training.build import build_method
 from fairflac.training.precision import any_task, plain, seconds_per_image
 
-# Training images of each dataset, and their pixels where no option `size` says it.
-IMAGES = {
-    "biased-digits": 4_000,
-    "biased-mnist": 54_000,
-    "corrupted-cifar10": 45_000,
-    "utkface": 10_600,
-    "fairface": 86_744,
-    "celeba": 162_770,
-    "imagenet9": 54_600,
-}
-BLOND_IMAGES = 93_141  # of CelebA: most of the non-blond women are left out
-SIZES = {"biased-digits": 28, "biased-mnist": 28, "corrupted-cifar10": 32}
+UNKNOWN_SIZE = 32  # pixels a side, of a dataset that does not say
 
 
 def hours(configs: Iterable[RunConfig]) -> float:
@@ -45,12 +35,13 @@ def image_passes(config: RunConfig) -> float:
 
 
 def training_images(config: RunConfig) -> int:
-    blond = config.dataset == "celeba" and config.data_options.get("label") == "blond"
-    return BLOND_IMAGES if blond else IMAGES[config.dataset]
+    """As the dataset says; 0 if it does not."""
+    return DATASETS[config.dataset].expected_images(config.data_options) or 0
 
 
 def _plain(config: RunConfig) -> RunConfig:
-    return plain(config, config.data_options.get("size") or SIZES[config.dataset])
+    usual = DATASETS[config.dataset].usual_size or UNKNOWN_SIZE
+    return plain(config, config.data_options.get("size") or usual)
 
 
 def _passes(config: RunConfig) -> float:

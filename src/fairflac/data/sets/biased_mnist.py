@@ -147,6 +147,8 @@ class BiasedMNIST(ColouredDigits):
     """
 
     name: ClassVar[str] = "biased-mnist"
+    training_images: ClassVar[int | None] = 54_000
+    usual_size: ClassVar[int | None] = 28
 
     def digits(self, root: Path, part: Literal["train", "test"]) -> tuple[np.ndarray, np.ndarray]:
         return mnist.load(root, part)
@@ -190,6 +192,8 @@ class BiasedDigits(ColouredDigits):
     """
 
     name: ClassVar[str] = "biased-digits"
+    training_images: ClassVar[int | None] = 4_000
+    usual_size: ClassVar[int | None] = 28
 
     def digits(self, root: Path, part: Literal["train", "test"]) -> tuple[np.ndarray, np.ndarray]:
         images, y = _embedded()

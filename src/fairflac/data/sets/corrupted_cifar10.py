@@ -322,6 +322,8 @@ class CorruptedCIFAR10(Dataset):
     """
 
     name: ClassVar[str] = "corrupted-cifar10"
+    training_images: ClassVar[int | None] = 45_000
+    usual_size: ClassVar[int | None] = 32
     attributes: ClassVar[tuple[str, ...]] = ("corruption",)
     task: ClassVar[TaskSpec] = task_of(0)
 

@@ -83,6 +83,7 @@ class FairFace(Dataset):
     """
 
     name: ClassVar[str] = "fairface"
+    training_images: ClassVar[int | None] = 86_744
     attributes: ClassVar[tuple[str, ...] | None] = ("gender", "race", "age")
     framing = FRAMING
 

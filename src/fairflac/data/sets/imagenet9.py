@@ -250,6 +250,7 @@ class ImageNet9(Dataset):
     """
 
     name: ClassVar[str] = "imagenet9"
+    training_images: ClassVar[int | None] = 54_600
     attributes: ClassVar[tuple[str, ...] | None] = None
     framing = FRAMING
 

@@ -64,6 +64,7 @@ class UTKFace(Dataset):
     """
 
     name: ClassVar[str] = "utkface"
+    training_images: ClassVar[int | None] = 10_600
     attributes: ClassVar[tuple[str, ...] | None] = ("race", "age")
     framing = FRAMING
 

@@ -1,4 +1,4 @@
-"""Figures: pure functions of run directories. One figure, one file; `catalogue` has them by name."""
+"""Figures: pure functions of run directories. One figure, one file; `registry` has them by name."""
 
 from fairflac.reporting.figures.centre import distances_from_centre
 from fairflac.reporting.figures.curves import training_curves

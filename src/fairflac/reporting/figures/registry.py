@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -18,31 +19,48 @@ from fairflac.reporting.models import by_data, models
 from fairflac.runs.directory import Run
 from fairflac.system.files import replacing
 
-OF_MODELS: dict[str, Callable[[Mapping[str, Run]], Drawing]] = {
-    "group-accuracy": group_accuracies,
-    "similarities": similarity_figure,
-    "distances-from-centre": distances_from_centre,
-    "nearest-neighbours": nearest_neighbours,
-    "feature-map": feature_maps,
-    "training-curves": training_curves,
-}
-OF_RUNS: dict[str, Callable[[Sequence[Run]], Drawing]] = {"pairs-per-batch": pairs_per_batch}
-NAMES = (*OF_MODELS, *OF_RUNS)
+
+@dataclass(frozen=True)
+class FigureKind:
+    """A figure, and all that is said of it anywhere."""
+
+    name: str  # in the command line and of its files
+    draw: Callable[[Mapping[str, Run]], Drawing]
+    title: str | None = None  # on a page; None: it is no plain figure of a page
+    as_png: bool = False  # there: thousands of marks are smaller so
+    of_models: bool = True  # of one dataset; if not, it takes all runs, by their paths
+
+
+# In the order of a page.
+FIGURES = (
+    FigureKind("group-accuracy", group_accuracies, "How every group fares", as_png=True),
+    FigureKind("similarities", similarity_figure),
+    FigureKind("distances-from-centre", distances_from_centre, "What is near to one image"),
+    FigureKind("nearest-neighbours", nearest_neighbours),
+    FigureKind("feature-map", feature_maps, "All test images at a glance", as_png=True),
+    FigureKind("training-curves", training_curves, "How training went"),
+    FigureKind(
+        "pairs-per-batch",
+        lambda runs: pairs_per_batch(list(runs.values())),
+        "How many pairs FLAC learns from",
+        of_models=False,
+    ),
+)
+NAMES = tuple(figure.name for figure in FIGURES)
 
 Draw = Callable[[], Drawing]
 
 
 def drawings(runs: Sequence[Run], names: Sequence[str] = NAMES) -> Iterator[tuple[str, str | None, Draw]]:
     """The name of each figure, the data it is of (None: of all runs), and the function that draws it."""
+    by_name = {figure.name: figure for figure in FIGURES}
+    wanted = [by_name[name] for name in names]
     for data, members in by_data(runs).items():
         compared = sorted(models(members), key=lambda model: model.method != "vanilla")  # what all others stand beside
         named = {model.name: model.run for model in compared}
-        for name in names:
-            if name in OF_MODELS:
-                yield name, data, partial(OF_MODELS[name], named)
-    for name in names:
-        if name in OF_RUNS:
-            yield name, None, partial(OF_RUNS[name], runs)
+        yield from ((one.name, data, partial(one.draw, named)) for one in wanted if one.of_models)
+    every = {str(run.path): run for run in runs}
+    yield from ((one.name, None, partial(one.draw, every)) for one in wanted if not one.of_models)
 
 
 LONGEST = 60  # letters of a dataset and its options in the name of a file

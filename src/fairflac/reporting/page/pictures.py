@@ -1,7 +1,7 @@
 """The figures of a page: what each shows, in words for those who cannot see it, and how to read it."""
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -11,11 +11,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from fairflac.reporting.figures import png, svg
-from fairflac.reporting.figures.centre import distances_from_centre
-from fairflac.reporting.figures.curves import training_curves
-from fairflac.reporting.figures.feature_map import feature_maps
-from fairflac.reporting.figures.group_accuracy import group_accuracies
-from fairflac.reporting.figures.pairs_per_batch import pairs_per_batch
+from fairflac.reporting.figures.registry import FIGURES
 from fairflac.reporting.figures.sample_grid import sample_grid
 from fairflac.reporting.figures.similarity import known_tables, similarity_distributions, similarity_figure
 from fairflac.reporting.figures.style import Drawing, NothingToDraw, class_names
@@ -36,14 +32,6 @@ class Picture:
     wide: bool = False  # as wide as the page
 
 
-# Title, what draws it, and whether it is a PNG: thousands of marks are smaller so.
-DRAWINGS: tuple[tuple[str, Callable[[Mapping[str, Run]], Drawing], bool], ...] = (
-    ("How every group fares", group_accuracies, True),
-    ("What is near to one image", distances_from_centre, False),
-    ("All test images at a glance", feature_maps, True),
-    ("How training went", training_curves, False),
-    ("How many pairs FLAC learns from", lambda models: pairs_per_batch(list(models.values())), False),
-)
 NARROW = 7.0  # inches; figures up to here would have letters too large if they were as wide as the page
 PNG_RESOLUTION = 110  # dots per inch, of figures as wide as the page
 
@@ -51,9 +39,10 @@ PNG_RESOLUTION = 110  # dots per inch, of figures as wide as the page
 def pictures(models: Mapping[str, Run], shortcut: str | None) -> list[Picture]:
     """All figures about one dataset, in the order of the page; those that do not apply are left out."""
     found = [_samples(next(iter(models.values())), shortcut), _similarities(models, shortcut)]
-    for title, draw, as_png in DRAWINGS:
-        with suppress(NothingToDraw):
-            found.append(_drawn(title, draw(models), as_png))
+    for figure in FIGURES:
+        if figure.title:
+            with suppress(NothingToDraw):
+                found.append(_drawn(figure.title, figure.draw(models), figure.as_png))
     return [picture for picture in found if picture]
 
 
