@@ -10,9 +10,8 @@ from typing import Any
 
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.errors import Stopped
-from fairflac.reproduction.execute.executor import share_trained
-from fairflac.reproduction.execute.local import LocalExecutor
 from fairflac.reproduction.plan import Job, jobs_for
+from fairflac.reproduction.scheduler import LocalExecutor, share_trained
 from fairflac.runs.directory import Run, Workspace
 
 MANY = 400  # epochs; nobody waits for the last

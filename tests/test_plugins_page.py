@@ -14,10 +14,10 @@ import pytest
 from fairflac.config import plugins
 from fairflac.config.run_config import resolve
 from fairflac.errors import UserError
-from fairflac.reproduction.execute import ray
-from fairflac.reproduction.execute.local import LocalExecutor
-from fairflac.reproduction.execute.worker import Outcome
+from fairflac.reproduction import ray_executor as ray
 from fairflac.reproduction.plan import jobs_for
+from fairflac.reproduction.scheduler import LocalExecutor
+from fairflac.reproduction.worker import Outcome
 from fairflac.runs.directory import Workspace, finished_runs
 from program import Program, program, refused
 from small_runs import Recorder

@@ -6,7 +6,7 @@ import pytest
 
 from auditing.made import made_audit, measured
 from fairflac.auditing.page import as_text
-from fairflac.auditing.verdict import UNNAMED, verdict
+from fairflac.auditing.pipeline import UNNAMED, verdict
 from fairflac.metrics.evidence import BOUNDS
 
 CUE, GUESS, ATTRIBUTE = BOUNDS["cue"], BOUNDS["guess"], BOUNDS["attribute"]

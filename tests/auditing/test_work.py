@@ -8,9 +8,8 @@ import pytest
 from lightning_fabric import Fabric
 
 from auditing.toys import ALWAYS, NEVER, rule, toy_model, toy_subject
-from fairflac.auditing.pipeline import audit
+from fairflac.auditing.pipeline import audit, verdict
 from fairflac.auditing.subject import Subject
-from fairflac.auditing.verdict import verdict
 from fairflac.discovery import guesses as guessing
 from fairflac.errors import UserError
 from toy import TASK

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fairflac.cli import main
-from fairflac.reproduction.paper import scales
+from fairflac.reproduction import published as scales
 from fairflac.training.pipeline import train_config
 
 SMALL = {"epochs": 1, "channels": [2, 2, 2, 2], "kernel_size": 3}

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from fairflac.reporting.models import models
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names
 from fairflac.reporting.sections.results import group_tables, result
 from fairflac.reporting.sections.verdict import certainty
 from fairflac.reporting.text.tables import rows

@@ -9,7 +9,7 @@ import pytest
 from fairflac.errors import UserError
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.representation import nearest
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names
 from fairflac.reporting.sections.exhibits import MISTAKES, Exhibits, exhibits
 from reporting.hand_made import gallery, table
 from reporting.test_sprite import decoded

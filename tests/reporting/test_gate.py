@@ -1,6 +1,6 @@
 """The quality of a bias model, as questions."""
 
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names
 from fairflac.reporting.sections.bias_model import checks
 
 NAMES = Names(["a", "b", "c", "d"], {"skin_tone": ["light", "dark"]})

@@ -3,7 +3,7 @@
 import pytest
 
 from fairflac.metrics import group_table
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names
 from fairflac.reporting.sections.results import group_tables
 from reporting.hand_made import CLASSES, PER_GROUP, table
 

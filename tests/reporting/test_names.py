@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairflac.reporting.names import Names, combinations
+from fairflac.reporting.naming import Names, combinations
 from reporting.hand_made import table
 
 RESULT = {"classes": ["cat", "dog"], "attributes": {"hue": ["red", "blue"]}}

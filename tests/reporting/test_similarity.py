@@ -7,7 +7,7 @@ import pytest
 
 from fairflac.errors import UserError
 from fairflac.metrics.predictions import Predictions
-from fairflac.reporting.figures.similarity import PairSimilarities, class_first, pair_similarities
+from fairflac.reporting.figures.pairs import PairSimilarities, class_first, pair_similarities
 from reporting.hand_made import table
 
 

@@ -1,5 +1,5 @@
-from fairflac.reproduction.paper.applicability import COLUMNS, applicability, applicability_page
-from fairflac.reproduction.paper.published import published
+from fairflac.reproduction.published import published
+from fairflac.reproduction.tables import COLUMNS, applicability, applicability_page
 
 
 def test_what_methods_declare_is_what_the_paper_says_of_flac():

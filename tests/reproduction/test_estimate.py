@@ -5,8 +5,8 @@ import pytest
 from fairflac.config.run_config import resolve
 from fairflac.data import DATASETS
 from fairflac.reproduction.estimate import hours, image_passes, seconds, training_images
-from fairflac.reproduction.paper.published import published, published_names
 from fairflac.reproduction.plan import jobs_for, plan
+from fairflac.reproduction.published import published, published_names
 
 
 def test_views_and_further_networks_count():

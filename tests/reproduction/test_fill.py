@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from fairflac.reproduction.fill import NOT_RUN, elsewhere, fill
-from fairflac.reproduction.paper.published import published
 from fairflac.reproduction.plan import plan
+from fairflac.reproduction.published import published
+from fairflac.reproduction.tables import NOT_RUN, elsewhere, fill
 from fairflac.runs.directory import Run
 
 ENV = {"cpu": "a CPU", "device": "cpu", "cores": 2, "precision": "32-true"}

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from fairflac.reproduction.formats import as_csv, as_json, latex, markdown
-from fairflac.reproduction.paper.published import Value
 from fairflac.reproduction.plan import Cell, Filled, Head
+from fairflac.reproduction.published import Value
+from fairflac.reproduction.tables import as_csv, as_json, latex, markdown
 
 
 def table(reduced=False):

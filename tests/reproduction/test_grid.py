@@ -1,9 +1,8 @@
 import pytest
 
 from fairflac.errors import UserError
-from fairflac.reproduction.paper.published import published, published_names
-from fairflac.reproduction.paper.scales import reduced
 from fairflac.reproduction.plan import plan
+from fairflac.reproduction.published import published, published_names, reduced
 
 TABLES = published_names()[1:]
 

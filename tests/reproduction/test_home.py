@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from fairflac.reproduction.execute.ray import Home, made_away, news
-from fairflac.reproduction.execute.worker import make
+from fairflac.reproduction.ray_executor import Home, made_away, news
+from fairflac.reproduction.worker import make
 from fairflac.runs.directory import Workspace
 from small_runs import config
 

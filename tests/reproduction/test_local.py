@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from fairflac.config.run_config import RunConfig
-from fairflac.reproduction.execute.local import LocalExecutor, default_workers
 from fairflac.reproduction.plan import Job, jobs_for
+from fairflac.reproduction.scheduler import LocalExecutor, default_workers
 from fairflac.runs.directory import Workspace
 from fairflac.training.pipeline import train_config
 from small_runs import MANY, Recorder, config, driver, has_epochs, wait_until
@@ -99,7 +99,7 @@ def test_a_run_that_another_process_makes_is_waited_for(tmp_path: Path):
 
 def test_workers_fill_the_cores(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
-    monkeypatch.setattr("fairflac.reproduction.execute.local.best_device", lambda: "cpu")
+    monkeypatch.setattr("fairflac.reproduction.scheduler.best_device", lambda: "cpu")
     assert [default_workers(threads) for threads in (1, 2, 3, 16)] == [8, 4, 2, 1]
-    monkeypatch.setattr("fairflac.reproduction.execute.local.best_device", lambda: "cuda")
+    monkeypatch.setattr("fairflac.reproduction.scheduler.best_device", lambda: "cuda")
     assert default_workers(1) == 1

@@ -7,7 +7,7 @@ from fairflac.data import DATASETS
 from fairflac.errors import UserError
 from fairflac.methods import METHODS
 from fairflac.metrics import METRICS
-from fairflac.reproduction.paper.published import Column, PublishedTable, Row, Value, published, published_names
+from fairflac.reproduction.published import Column, PublishedTable, Row, Value, published, published_names
 
 TABLES = [published(name) for name in published_names()]
 MEASURED = TABLES[1:]

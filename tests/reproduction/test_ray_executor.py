@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from fairflac.errors import Stopped, UserError
-from fairflac.reproduction.execute.ray import RayExecutor
 from fairflac.reproduction.plan import Job, jobs_for
+from fairflac.reproduction.ray_executor import RayExecutor
 from fairflac.runs.directory import Workspace
 from small_runs import MANY, Recorder, config
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fairflac.reproduction.execute.worker import Outcome, log_of, make, task_line
+from fairflac.reproduction.worker import Outcome, log_of, make, task_line
 from fairflac.runs.directory import Workspace
 from small_runs import config
 
@@ -48,7 +48,7 @@ def test_a_process_whose_leash_is_cut_stops(tmp_path: Path):
     workspace = Workspace(tmp_path, tmp_path)
     task = task_line(config(epochs=400), workspace)
     ended = subprocess.run(
-        [sys.executable, "-m", "fairflac.reproduction.execute.worker"], input=task, text=True, capture_output=True
+        [sys.executable, "-m", "fairflac.reproduction.worker"], input=task, text=True, capture_output=True
     )
     answered = json.loads(ended.stdout)["end"] if ended.stdout else None
     assert (ended.returncode, answered) in [(-15, None), (0, "stopped")]

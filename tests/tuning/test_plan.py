@@ -3,8 +3,7 @@ from typing import Any
 import pytest
 
 from fairflac.errors import UserError
-from fairflac.tuning.plan import HELD_OUT, Plan, make_plan
-from fairflac.tuning.space import parse_searches
+from fairflac.tuning.space import HELD_OUT, Plan, make_plan, parse_searches
 
 
 def plan(method: str = "flac-b", *searches: str, rule: str = "guessed-groups", seed: int = 0, **changes: Any) -> Plan:

@@ -8,8 +8,7 @@ import pytest
 
 from fairflac.errors import UserError
 from fairflac.runs.directory import find_runs
-from fairflac.tuning.plan import make_plan
-from fairflac.tuning.space import Space, parse_searches
+from fairflac.tuning.space import Space, make_plan, parse_searches
 from fairflac.tuning.study import Found, tune
 from toy_table import flipped, settings, toy_table, workspace
 

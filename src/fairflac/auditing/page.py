@@ -9,14 +9,13 @@ import numpy as np
 
 from fairflac import __version__
 from fairflac.auditing.cues import CUES, Followed
-from fairflac.auditing.pipeline import Audit
-from fairflac.auditing.verdict import NO_PROOF, verdict
+from fairflac.auditing.pipeline import NO_PROOF, Audit, verdict
 from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.metrics import Measured, group_table, measure
 from fairflac.metrics.evidence import strength
 from fairflac.metrics.scores import UNKNOWN, percent
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names
 from fairflac.reporting.page.pictures import Sprite, sprite
 from fairflac.reporting.page.render import environment
 from fairflac.reporting.sections.results import GroupTable, group_tables

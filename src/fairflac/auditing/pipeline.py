@@ -1,16 +1,19 @@
 """The whole audit: predictions, exchanged cues, guesses of a bias model, groups where attributes are known."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from fairflac.auditing.cues import Followed, follow
+from fairflac.auditing.cues import CUES, Followed, follow
 from fairflac.auditing.subject import FEWEST, Subject
 from fairflac.discovery.guesses import guesses
 from fairflac.errors import UserError
 from fairflac.inference.model import Classifier, predictions
 from fairflac.metrics import Measured
-from fairflac.metrics.evidence import Guessed, attribute_gaps, beside_guess
+from fairflac.metrics.evidence import Guessed, Strength, Word, attribute_gaps, beside_guess, strength, word
+from fairflac.metrics.groups import SMALL
 from fairflac.metrics.intervals import share
 from fairflac.metrics.predictions import Predictions
+from fairflac.reporting.text.tables import span, with_range
 
 
 @dataclass(frozen=True)
@@ -38,3 +41,100 @@ def audit(model: Classifier, subject: Subject, *, seed: int = 0, silent: bool = 
     guessed = beside_guess(table, classes=len(data.task.classes), trial=(guess.trial_y, guess.trial_guess))
     right = share(table.prediction == table.y)
     return Audit(model.source, subject, table, right, followed, guessed, guess.how, attribute_gaps(table))
+
+
+UNNAMED = "something simple that has no name here"
+NO_PROOF = (
+    "No evidence is no proof of none: a cue that is not in the list, or an attribute such as age or skin colour that "
+    "no simple change of pixels exchanges, is found with labels of it alone (a column of a CSV file)."
+)
+YOURS_TO_SAY = (
+    "Whether this is a shortcut or what the classes are about is yours to say: of ripe and unripe fruit, the colour is "
+    "the point."
+)
+TO_MAKE_SURE = (
+    "These are signs and no proof. To make sure, look at the images that decide, or write down what you suspect for "
+    "each image in a column of a CSV file and audit that."
+)
+
+
+class Verdict(NamedTuple):
+    word: Word
+    on: list[str]  # what it leans on, or seems to; empty without evidence
+    reasons: list[str]  # sentences
+
+
+def verdict(audit: Audit) -> Verdict:
+    groups = {name: strength("attribute", gap) for name, gap in audit.gaps.items()}
+    cues = {one.cue: strength("cue", one.difference) for one in audit.followed}
+    guess = audit.guessed.strength
+    blind = _blind(audit)
+    said = word([*groups.values(), *cues.values(), guess], blind=bool(blind))
+    most = max([*groups.values(), *cues.values(), guess])
+    if most is Strength.NONE:
+        return Verdict(said, [], [*blind, *(_nothing(audit) if not blind else []), NO_PROOF])
+    named = [name for found in (groups, cues) for name, one in found.items() if one is most]
+    reasons = [_group(name, audit.gaps[name]) for name, one in groups.items() if one]
+    reasons += [_cue(one, cues[one.cue]) for one in audit.followed if cues[one.cue]]
+    reasons += _guess(audit.guessed) if guess else []
+    ending = YOURS_TO_SAY if most is Strength.LEAN else TO_MAKE_SURE
+    return Verdict(said, list(dict.fromkeys(named)) or [UNNAMED], [*reasons, ending])
+
+
+def _nothing(audit: Audit) -> list[str]:
+    best = audit.followed[0]
+    return [f"No cue that was tried moves the model much: the {best.cue} most, by {_points(best.difference)}."]
+
+
+def _group(attribute: str, gap: Measured) -> str:
+    return f"Where the {attribute} does not go with the class, it is right less often, by {_points(gap)}."
+
+
+def _cue(one: Followed, how: Strength) -> str:
+    little = "" if how is Strength.LEAN else " somewhat"
+    return (
+        f"It follows the {one.cue}{little} ({CUES[one.cue].meaning}): given that of an image of another class, it "
+        f"names that class for {with_range(one.follows)} of the images; given that of its own class, for "
+        f"{with_range(one.anyway)}."
+    )
+
+
+def _guess(guessed: Guessed) -> list[str]:
+    """What speaks for a lean on the guess; what else may explain it, where that may be."""
+    found = []
+    if guessed.lean is not None and strength("guess", guessed.lean.difference):
+        found.append(
+            "Where the guess of a bias model, which learns what is easy, is wrong, it names the guessed class for "
+            f"{with_range(guessed.lean.follows)} of the images; of images of the same class that are guessed "
+            f"otherwise, for {with_range(guessed.lean.elsewhere)}."
+        )
+    if guessed.agree is not None and guessed.disagree is not None and strength("accuracy", guessed.gap):
+        hard = ": these may be hard, or lack a shortcut" if guessed.strength is Strength.SIGN else ""
+        found.append(
+            f"It is right on {with_range(guessed.agree)} of the images where the guess of a bias model is right and "
+            f"on {with_range(guessed.disagree)} of the others{hard}."
+        )
+    return found
+
+
+def _blind(audit: Audit) -> list[str]:
+    """Why nothing can be said about cues that have no name."""
+    guessed = audit.guessed
+    if not audit.followed:
+        return ["The model names one class for all of these images, so that nothing can be exchanged."]
+    if guessed.by_chance and guessed.right is not None:
+        return [
+            f"The bias model guesses no better than chance ({with_range(guessed.right)} right): it found nothing "
+            "simple that tells the classes of these images apart."
+        ]
+    if guessed.blind:
+        return [
+            f"The guess of the bias model contradicts the class of {guessed.against} images only, fewer than the "
+            f"{SMALL} that it takes: with these images, a shortcut and the class itself look alike. Images where they "
+            "differ would help."
+        ]
+    return []
+
+
+def _points(gap: Measured) -> str:
+    return f"{100 * gap.value:.1f} points ({span(gap)}, n = {gap.n:,})"

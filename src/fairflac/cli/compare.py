@@ -17,7 +17,7 @@ def compare_command(
 
     from fairflac.errors import UserError
     from fairflac.metrics.comparison import compare
-    from fairflac.reporting.text.comparisons import as_text
+    from fairflac.reporting.text.results import comparison_text
     from fairflac.runs.directory import Run
 
     if len(runs) < 2:
@@ -30,4 +30,4 @@ def compare_command(
         typer.echo(json_format.dumps({"first": str(first.path), "others": differences}, indent=1))
         return
     for other, numbers in zip(others, found.values(), strict=True):
-        typer.echo(as_text(first, other, numbers))
+        typer.echo(comparison_text(first, other, numbers))

@@ -42,9 +42,8 @@ def evaluate_command(
         check_options("dataset", on, settings)
     opened = Run.finished(run)
 
-    from fairflac.reporting.names import Names
-    from fairflac.reporting.text.measurements import as_json, as_text
-    from fairflac.reporting.trained_on import labels, name_of
+    from fairflac.reporting.naming import Names, labels, name_of
+    from fairflac.reporting.text.results import measurement_json, measurement_text
     from fairflac.training.build import load_config, load_method, load_other, load_split
     from fairflac.training.engine import make_fabric
     from fairflac.training.evaluate import predictions
@@ -65,8 +64,8 @@ def evaluate_command(
     training_images = opened.result.get("training_images", []) if opened.done else []
     if json:
         place = {"run": str(run), "dataset": on or config.dataset, "split": split.value, "n": len(table)}
-        typer.echo(json_format.dumps({**place, **as_json(table, names, training_images)}, indent=1))
+        typer.echo(json_format.dumps({**place, **measurement_json(table, names, training_images)}, indent=1))
         return
     where = f"{on or name_of(opened.config)}, {split} split"
     typer.echo(f"{config.method} (labels: {labels(opened).cell}) on {where}, seed {config.seed}, {len(table)} images")
-    typer.echo(as_text(table, names, training_images))
+    typer.echo(measurement_text(table, names, training_images))

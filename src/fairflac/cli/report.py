@@ -12,8 +12,8 @@ def report_command(
 ) -> None:
     """Write one page about RUNS: does a model lean on a shortcut, what helped, how sure that is, and what it cost."""
     from fairflac.errors import UserError
+    from fairflac.reporting.naming import is_result
     from fairflac.reporting.page.render import write
-    from fairflac.reporting.trained_on import is_result
     from fairflac.runs.directory import finished_runs
     from fairflac.system.files import check_writable
 

@@ -10,7 +10,7 @@ from fairflac.cli.options import Data, Json, Runs
 
 if TYPE_CHECKING:
     from fairflac.config.run_config import RunConfig
-    from fairflac.reproduction.execute.executor import Executor
+    from fairflac.reproduction.scheduler import Executor
     from fairflac.runs.directory import Workspace
 
 
@@ -53,7 +53,7 @@ def reproduce(
     are no reproduction, say so, and are never set against the paper's.
     """
     from fairflac.errors import UserError
-    from fairflac.reproduction.paper.published import official_name
+    from fairflac.reproduction.published import official_name
     from fairflac.system.files import check_folder
 
     if name is not None:
@@ -98,12 +98,12 @@ def _executor(
     if kind is ExecutorName.local:
         if address:
             raise UserError(f"--address {address} is for --executor ray: without it all runs would be made here")
-        from fairflac.reproduction.execute.local import LocalExecutor
+        from fairflac.reproduction.scheduler import LocalExecutor
 
         return LocalExecutor(workers, threads)
     if workers or threads:
         raise UserError("--workers and --threads are for --executor local: with ray say --cpus-per-run, --gpus-per-run")
-    from fairflac.reproduction.execute.ray import RayExecutor
+    from fairflac.reproduction.ray_executor import RayExecutor
 
     return RayExecutor(address, *resources, retries, shared)
 
@@ -118,7 +118,7 @@ def _list(scale: ScaleName, name: str | None, json: bool) -> None:
 
 
 def _applicability(output: Path, json: bool) -> None:
-    from fairflac.reproduction.paper.applicability import applicability_json, applicability_page
+    from fairflac.reproduction.tables import applicability_json, applicability_page
     from fairflac.system.files import write_text
 
     pages = {"md": applicability_page(), "json": applicability_json()}
@@ -130,8 +130,8 @@ def _applicability(output: Path, json: bool) -> None:
 def _figure(name: str, scale: ScaleName, workspace: "Workspace", executor: "Executor | None", output: Path) -> None:
     from fairflac.errors import UserError
     from fairflac.reporting.figures.registry import save_figures
-    from fairflac.reproduction.paper.figures import figure_configs
-    from fairflac.reproduction.paper.published import FIGURES
+    from fairflac.reproduction.plan import figure_configs
+    from fairflac.reproduction.published import FIGURES
     from fairflac.system.progress import tell
 
     configs = figure_configs(name, scale.value)
@@ -158,10 +158,9 @@ def _table(
     output: Path,
     json: bool,
 ) -> None:
-    from fairflac.reproduction.fill import fill
-    from fairflac.reproduction.formats import FORMATS
-    from fairflac.reproduction.paper.published import published
     from fairflac.reproduction.plan import plan
+    from fairflac.reproduction.published import published
+    from fairflac.reproduction.tables import FORMATS, fill
     from fairflac.system.files import write_text
 
     grid = plan(published(name), scale.value, only=only, q=q, seeds=seeds)

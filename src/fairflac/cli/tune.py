@@ -49,10 +49,8 @@ def tune_command(
 
     from fairflac.runs.directory import Workspace
     from fairflac.training.pipeline import import_run
-    from fairflac.tuning.page import as_json, as_text, train_command
-    from fairflac.tuning.plan import make_plan
-    from fairflac.tuning.space import load_optuna, parse_searches
-    from fairflac.tuning.study import tune
+    from fairflac.tuning.space import load_optuna, make_plan, parse_searches
+    from fairflac.tuning.study import as_json, as_text, train_command, tune
 
     load_optuna()  # what is missing is said before anything else
     workspace = Workspace(runs, data)

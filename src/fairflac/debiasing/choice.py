@@ -10,7 +10,7 @@ from fairflac.metrics.classes import Change, clearly_worse
 from fairflac.metrics.comparison import CLEAR, Difference
 from fairflac.metrics.evidence import Lean, Strength, Word, aligned_class, beside_guess, with_guess, word
 from fairflac.metrics.predictions import Predictions
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names
 from fairflac.reporting.sections.verdict import beside_sentences, gain_sentence, guessed_gains, harm_sentence
 
 FEWEST_PAIRS = 1.0  # in a batch, of those that FLAC learns from

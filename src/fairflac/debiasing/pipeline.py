@@ -16,7 +16,7 @@ from fairflac.debiasing.plan import AGAINST, BiasModel, Plan, Request, Size, pla
 from fairflac.errors import UserError
 from fairflac.exporting.write import export
 from fairflac.metrics.classes import Change
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names
 from fairflac.reporting.page.render import write as write_report
 from fairflac.reporting.sections.alarms import alarms, sentences
 from fairflac.runs.directory import CHOICE, Run, Workspace

@@ -27,15 +27,19 @@ from fairflac.estimator.inputs import (
     ATTRIBUTE,
     Kind,
     WrongInput,
+    check_method,
     decoded,
     files_of,
     labelled,
     labelled_files,
+    make_config,
+    net_settings,
     opened,
     resized,
     unlabelled,
+    with_given_features,
+    with_own_module,
 )
-from fairflac.estimator.settings import check_method, make_config, net_settings, with_given_features, with_own_module
 from fairflac.methods import METHODS, Frozen, Method
 from fairflac.nets import NETS, adapt
 from fairflac.runs.directory import Run

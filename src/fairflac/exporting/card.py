@@ -16,7 +16,7 @@ from fairflac.metrics.classes import majority
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import metric_of
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names, data_in_words, labels, name_of
 from fairflac.reporting.sections.alarms import alarms, sentences
 from fairflac.reporting.sections.bias_model import checks
 from fairflac.reporting.sections.provenance import caveats, duration, machines, makings
@@ -30,9 +30,8 @@ from fairflac.reporting.sections.results import (
     mistakes,
 )
 from fairflac.reporting.sections.verdict import DRAWN, pseudo_group_sentences
-from fairflac.reporting.text.measurements import MISSING
+from fairflac.reporting.text.results import MISSING
 from fairflac.reporting.text.tables import with_range
-from fairflac.reporting.trained_on import data_in_words, labels, name_of
 from fairflac.runs.directory import Run
 from fairflac.system import checkpoint
 from fairflac.types import TaskSpec

@@ -7,8 +7,8 @@ import numpy as np
 
 from fairflac.metrics import scores
 from fairflac.metrics.predictions import Predictions
+from fairflac.reporting.naming import data_of, is_result
 from fairflac.reporting.text.tables import Row, rows
-from fairflac.reporting.trained_on import data_of, is_result
 from fairflac.runs.directory import Run
 
 

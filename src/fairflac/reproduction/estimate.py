@@ -9,10 +9,8 @@ import torch
 
 from fairflac.config.run_config import RunConfig
 from fairflac.data import DATASETS
-from fairflac.reproduction.paper.figures import figure_configs
-from fairflac.reproduction.paper.published import FIGURES, published, published_names
-from fairflac.reproduction.paper.scales import Scale
-from fairflac.reproduction.plan import jobs_for, plan
+from fairflac.reproduction.plan import figure_configs, jobs_for, plan
+from fairflac.reproduction.published import FIGURES, Scale, published, published_names
 from fairflac.training.build import build_method
 from fairflac.training.precision import any_task, plain, seconds_per_image
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fairflac.config.run_config import RunConfig
 from fairflac.errors import UserError
 from fairflac.metrics import summary
-from fairflac.reproduction.execute.executor import Executor, overall
-from fairflac.reproduction.fill import elsewhere
 from fairflac.reproduction.plan import Grid, jobs_for
+from fairflac.reproduction.scheduler import Executor, overall
+from fairflac.reproduction.tables import elsewhere
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import write_text
 from fairflac.training.build import load_config, load_method, load_other

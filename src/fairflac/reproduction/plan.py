@@ -8,8 +8,19 @@ from typing import Any, NamedTuple
 
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.errors import UserError, unknown
-from fairflac.reproduction.paper.published import Column, PublishedTable, Row, Value
-from fairflac.reproduction.paper.scales import PAPER, PAPER_SEEDS, Reduced, Scale, reduced
+from fairflac.reproduction.published import (
+    FIGURES,
+    PAPER,
+    PAPER_SEEDS,
+    Column,
+    PublishedTable,
+    Reduced,
+    Row,
+    Scale,
+    Value,
+    published,
+    reduced,
+)
 
 
 @dataclass(frozen=True)
@@ -228,3 +239,10 @@ def _stages(config: RunConfig | None) -> Iterator[RunConfig]:
     while config:
         yield config
         config = config.stage_one()
+
+
+def figure_configs(name: str, scale: Scale) -> list[RunConfig]:
+    """The runs that a figure shows, which are runs of its table."""
+    figure = FIGURES[name]
+    grid = plan(published(figure.table), scale, seeds=1)
+    return [grid.rows[row][column].configs[0] for row in figure.rows for column in figure.columns]

@@ -1,10 +1,12 @@
 """The search itself: propose, train, judge, write down; and again from wherever it stands."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +14,17 @@ from fairflac.config.run_config import RunConfig
 from fairflac.data.base import BiasedDataset
 from fairflac.errors import Diverged, UserError
 from fairflac.metrics.evidence import NAME, with_guess, with_pseudo_groups
+from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.metrics.selection import GUESSED, ORACLE, VALIDATION_RULES
+from fairflac.reporting.sections.provenance import written
+from fairflac.reporting.text.tables import aligned, rows
+from fairflac.reporting.text.tables import as_text as results
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import write_text
 from fairflac.system.progress import tell
 from fairflac.training.build import load_split
 from fairflac.training.pipeline import dry_run, predict_run, train_config
-from fairflac.tuning.plan import Plan
-from fairflac.tuning.space import Settings, describe, propose, size
+from fairflac.tuning.space import Plan, Settings, describe, propose, size
 
 
 @dataclass(frozen=True)
@@ -118,23 +123,23 @@ def _attempt(plan: Plan, workspace: Workspace, judge: Judge, settings: Settings)
     return Trial(settings, judge.score(run), config.folder, run.result["seconds"])
 
 
-def written(settings: Settings) -> str:
+def settings_text(settings: Settings) -> str:
     return ", ".join(f"{key}={value}" for key, value in settings.items())
 
 
 def _progress(plan: Plan, trials: Sequence[Trial], number: int) -> str:
     last, best = trials[-1], best_of(trials)
     value = "diverged" if last.value is None else f"{last.value:.1%}"
-    line = f"trial {len(trials)} of {number}: {written(last.settings)}: {value}"
+    line = f"trial {len(trials)} of {number}: {settings_text(last.settings)}: {value}"
     if best is not None:
-        line += f" (best: {written(best.settings)}, {best.value:.1%})"
+        line += f" (best: {settings_text(best.settings)}, {best.value:.1%})"
     times = [trial.seconds for trial in trials if trial.seconds is not None]
     return f"{line}, about {fmean(times) * (number - len(trials)):.0f} s left" if times else line
 
 
 @dataclass(frozen=True)
 class Record:
-    """The file that a search is written down in, beside its runs: always whole, whenever the process dies."""
+    """The file that a search is settings_text down in, beside its runs: always whole, whenever the process dies."""
 
     path: Path
     plan: Plan
@@ -153,3 +158,63 @@ class Record:
         search |= {"searched": describe(plan.space), "rule": plan.rule}
         content = {"search": search, "trials": [asdict(trial) for trial in trials]}
         write_text(self.path, json.dumps(content, indent=1))
+
+
+FEW = 100  # images: the standard error of a share of them is up to 5 points
+
+
+def train_command(found: Found, *places: str) -> str:
+    """The command that trains the best settings, or finds them trained; `places` are further words of it."""
+    plan = found.plan
+    words = ["fairflac", "train", plan.dataset, plan.method, "--seed", str(plan.seed), *places]
+    for key, value in plan.settings(found.best.settings).items():
+        words += ["--set", f"{key}={written(value)}"]
+    return shlex.join(words)
+
+
+def as_text(found: Found, command: str) -> str:
+    """All trials by validation; then, and apart from them, what the chosen one does on the test split."""
+    n, rule, test = len(found.judge.data), found.plan.rule, rows([found.run])
+    parts = [aligned(_lines(found)), f"* best by {rule} on {n} validation images{_deciding(found)}"]
+    if test:  # a bias model has none
+        parts += ["", "Test split, which no choice has seen, of the chosen run alone:", results(test)]
+    return "\n".join([*parts, f"run: {found.run.path}", f"train: {command}"])
+
+
+def as_json(found: Found, command: str) -> str:
+    plan, judge = found.plan, found.judge
+    content: dict[str, Any] = {
+        "dataset": plan.dataset,
+        "method": plan.method,
+        "seed": plan.seed,
+        "rule": plan.rule,
+        "n": len(judge.data),
+        "against_the_guess": judge.against,
+        "searched": {key: str(dimension) for key, dimension in plan.space.items()},
+        "trials": [asdict(trial) for trial in found.trials],
+        "best": {**asdict(found.best), "run": str(found.run.path), "command": command},
+        "test": [asdict(row) for row in rows([found.run])],
+    }
+    return json.dumps(content, indent=1, allow_nan=False)
+
+
+def _lines(found: Found) -> Sequence[Sequence[str]]:
+    keys = list(found.plan.space)
+    head = ["trial", *keys, found.plan.rule, "n", "seconds", "run"]
+    return [head, *(_line(found, number, trial, keys) for number, trial in enumerate(found.trials, start=1))]
+
+
+def _line(found: Found, number: int, trial: Trial, keys: Sequence[str]) -> list[str]:
+    mark = " *" if trial is found.best else ""
+    seconds = UNKNOWN if trial.seconds is None else f"{trial.seconds:.1f}"
+    value = "diverged" if trial.value is None else percent(trial.value)
+    chosen = [written(trial.settings[key]) for key in keys]
+    return [f"{number}{mark}", *chosen, value, str(len(found.judge.data)), seconds, trial.run]
+
+
+def _deciding(found: Found) -> str:
+    """How little a rule may rest on."""
+    if found.judge.against is None:
+        return ""
+    few = ": few, so close values may be luck" if found.judge.against < FEW else ""
+    return f", {found.judge.against} of them with a guess that does not go with their class{few}"

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.figures import NothingToDraw, distances_from_centre
-from fairflac.reporting.figures.centre import HOLE
+from fairflac.reporting.figures.images import HOLE
 from fairflac.runs.directory import Run
 from reporting.hand_made import MakeRun, photos, table
 

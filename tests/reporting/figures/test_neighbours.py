@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.figures import NothingToDraw, nearest_neighbours
-from fairflac.reporting.figures.pair_kinds import ATTRIBUTE, BOTH, CLASS, NEITHER, SharedGallery
+from fairflac.reporting.figures.images import ATTRIBUTE, BOTH, CLASS, NEITHER, SharedGallery
 from fairflac.reporting.figures.style import QUERY
 from fairflac.runs.directory import Run
 from reporting.hand_made import MakeRun, photos, table

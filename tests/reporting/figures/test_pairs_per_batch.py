@@ -7,7 +7,7 @@ import pytest
 
 from fairflac.errors import UserError
 from fairflac.reporting.figures import NothingToDraw, pairs_per_batch
-from fairflac.reporting.figures.pairs_per_batch import distributions
+from fairflac.reporting.figures.pairs import distributions
 from fairflac.runs.directory import Run
 from reporting.hand_made import MakeRun, table
 

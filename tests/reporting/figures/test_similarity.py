@@ -10,7 +10,7 @@ from fairflac.reporting.figures import (
     similarity_distributions,
     similarity_figure,
 )
-from fairflac.reporting.figures.similarity import pair_similarities
+from fairflac.reporting.figures.pairs import pair_similarities
 from reporting.hand_made import MakeRun, table
 
 

@@ -1,13 +1,10 @@
 """Figures: pure functions of run directories. One figure, one file; `registry` has them by name."""
 
-from fairflac.reporting.figures.centre import distances_from_centre
 from fairflac.reporting.figures.curves import training_curves
 from fairflac.reporting.figures.feature_map import feature_maps
 from fairflac.reporting.figures.group_accuracy import group_accuracies
-from fairflac.reporting.figures.neighbours import nearest_neighbours
-from fairflac.reporting.figures.pairs_per_batch import pairs_per_batch
-from fairflac.reporting.figures.sample_grid import sample_grid
-from fairflac.reporting.figures.similarity import similarity_distributions, similarity_figure
+from fairflac.reporting.figures.images import distances_from_centre, nearest_neighbours, sample_grid
+from fairflac.reporting.figures.pairs import pairs_per_batch, similarity_distributions, similarity_figure
 from fairflac.reporting.figures.style import SAME_ATTRIBUTE, SAME_CLASS, Drawing, NothingToDraw, png, svg
 
 __all__ = [

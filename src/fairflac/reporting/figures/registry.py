@@ -7,13 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from fairflac.errors import UserError
-from fairflac.reporting.figures.centre import distances_from_centre
 from fairflac.reporting.figures.curves import training_curves
 from fairflac.reporting.figures.feature_map import feature_maps
 from fairflac.reporting.figures.group_accuracy import group_accuracies
-from fairflac.reporting.figures.neighbours import nearest_neighbours
-from fairflac.reporting.figures.pairs_per_batch import pairs_per_batch
-from fairflac.reporting.figures.similarity import similarity_figure
+from fairflac.reporting.figures.images import distances_from_centre, nearest_neighbours
+from fairflac.reporting.figures.pairs import pairs_per_batch, similarity_figure
 from fairflac.reporting.figures.style import Drawing, NothingToDraw, png, svg
 from fairflac.reporting.models import by_data, models
 from fairflac.runs.directory import Run

@@ -18,7 +18,7 @@ from matplotlib.patches import Rectangle
 
 from fairflac.errors import UserError
 from fairflac.metrics.predictions import Predictions
-from fairflac.reporting.names import Names, known_attribute
+from fairflac.reporting.naming import Names, known_attribute
 from fairflac.runs.directory import Run
 
 

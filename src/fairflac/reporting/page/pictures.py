@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from fairflac.reporting.figures import png, svg
+from fairflac.reporting.figures.images import sample_grid
+from fairflac.reporting.figures.pairs import known_tables, similarity_distributions, similarity_figure
 from fairflac.reporting.figures.registry import FIGURES
-from fairflac.reporting.figures.sample_grid import sample_grid
-from fairflac.reporting.figures.similarity import known_tables, similarity_distributions, similarity_figure
 from fairflac.reporting.figures.style import Drawing, NothingToDraw, class_names
 from fairflac.runs.directory import Run
 from fairflac.runs.gallery import Samples

@@ -16,7 +16,7 @@ from fairflac.errors import UserError
 from fairflac.metrics.classes import majority
 from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.reporting.models import Model, by_data, effective_size, models, on_the_same_images
-from fairflac.reporting.names import Names, known_attribute
+from fairflac.reporting.naming import Names, details_of, known_attribute, name_of, title_of
 from fairflac.reporting.page.pictures import Picture, pictures
 from fairflac.reporting.sections.alarms import alarms, sentences
 from fairflac.reporting.sections.bias_model import Check, checks
@@ -45,7 +45,6 @@ from fairflac.reporting.sections.verdict import (
     verdict,
 )
 from fairflac.reporting.text.tables import Column, columns, rows, span
-from fairflac.reporting.trained_on import details_of, name_of, title_of
 from fairflac.runs.directory import Run
 from fairflac.system.files import write_text
 

@@ -11,9 +11,8 @@ from fairflac.metrics.evidence import lost_on_test
 from fairflac.metrics.intervals import share, share_interval
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import percent
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names, is_result
 from fairflac.reporting.text.tables import span, with_range
-from fairflac.reporting.trained_on import is_result
 from fairflac.runs.directory import Run
 
 UNLIKE = (

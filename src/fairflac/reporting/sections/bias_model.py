@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from fairflac.metrics import Measured
 from fairflac.metrics.scores import PARTS, percent
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names
 from fairflac.reporting.text.tables import with_range
 
 BATCHES = " batches"

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.representation import nearest
-from fairflac.reporting.names import Names, combinations
+from fairflac.reporting.naming import Names, combinations
 from fairflac.reporting.page.pictures import Sprite, sprite
 from fairflac.runs.gallery import Gallery
 

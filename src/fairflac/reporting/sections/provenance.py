@@ -9,7 +9,7 @@ from typing import Any
 
 from fairflac.metrics.scores import UNKNOWN
 from fairflac.reporting.models import Model
-from fairflac.reporting.trained_on import is_result
+from fairflac.reporting.naming import is_result
 from fairflac.runs.directory import Run
 
 SELECTION = {

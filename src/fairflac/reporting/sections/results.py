@@ -10,7 +10,7 @@ from fairflac.metrics import METRICS, Measured, Metric, group_table, measure
 from fairflac.metrics.classes import Majority, class_accuracy, confusion
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import ACCURACIES, mean, metric_of, percent
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names
 from fairflac.reporting.text.tables import Row
 
 

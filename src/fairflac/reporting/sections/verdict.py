@@ -25,10 +25,9 @@ from fairflac.metrics.groups import SMALL
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import percent
 from fairflac.reporting.models import Model, on_the_same_images
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names, labels
 from fairflac.reporting.sections.results import GroupTable, Result
 from fairflac.reporting.text.tables import with_range
-from fairflac.reporting.trained_on import labels
 
 VISIBLE_GAIN = 0.01  # of unbiased accuracy; less is no help worth the name, however many test images there are
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fairflac.metrics import METRICS, Measured
 from fairflac.metrics.scores import ACCURACIES, ACCURACY, UNKNOWN, percent
-from fairflac.reporting.trained_on import data_of, is_result, labels
+from fairflac.reporting.naming import data_of, is_result, labels
 from fairflac.runs.directory import Run
 
 

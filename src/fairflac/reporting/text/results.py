@@ -1,24 +1,26 @@
 """Everything that one table of predictions says, as text and as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairflac.metrics import Measured, group_table, measure
 from fairflac.metrics.classes import class_numbers, majority
+from fairflac.metrics.comparison import CLEAR, Difference
 from fairflac.metrics.evidence import with_pseudo_groups
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.representation import PROBES, measure_features
 from fairflac.metrics.scores import metric_of, percent
-from fairflac.reporting.names import Names
+from fairflac.reporting.naming import Names, labels
 from fairflac.reporting.sections.results import class_lines, majority_sentence, matrix, mistakes
 from fairflac.reporting.text.tables import aligned, span
+from fairflac.runs.directory import Run
 
 MISSING = "the attribute is not known, so nothing can be said about groups of class and attribute"
 PSEUDO = "with what the bias model named in place of the attribute (pseudo-groups: a hint, no evidence)"
 
 
-def as_text(table: Predictions, names: Names, training_images: Sequence[int] = ()) -> str:
+def measurement_text(table: Predictions, names: Names, training_images: Sequence[int] = ()) -> str:
     """One number a line, with its interval and how many images are behind it."""
     lines = [*_lines(table), "", *_classes(table, names, training_images), ""]
     for attribute in table.bias:
@@ -32,7 +34,7 @@ def as_text(table: Predictions, names: Names, training_images: Sequence[int] = (
     return "\n".join(lines)
 
 
-def as_json(table: Predictions, names: Names, training_images: Sequence[int] = ()) -> dict[str, Any]:
+def measurement_json(table: Predictions, names: Names, training_images: Sequence[int] = ()) -> dict[str, Any]:
     """`metrics` by name, `groups` by attribute; `missing` says what could not be measured, and why."""
     guessed = with_pseudo_groups(table)
     return {
@@ -81,3 +83,37 @@ def _shown(name: str, one: Measured) -> str:
     style = ".1%" if share else ".3f"
     value, low, high = (format(number, style).replace("%", " %") for number in one[:3])
     return f"{value:>7}  {low:>7} to {high:>7}  n = {one.n}"
+
+
+def comparison_text(first: Run, second: Run, numbers: Mapping[str, Difference]) -> str:
+    """A line for each number, and what one may conclude."""
+    names = [f"{_name(run)} (labels: {labels(run).cell})" for run in (first, second)]
+    width = max(map(len, numbers))
+    head = f"{names[1]} against {names[0]}, {numbers['accuracy'].n} images"
+    lines = [f"{'':{width}}  {'first':>8}  {'second':>8}  {'difference':>10}  {'95 % interval':>17}  {'p':>7}"]
+    for name, one in numbers.items():
+        interval = f"{_points(one.low)} to {_points(one.high)}"
+        shown = f"{percent(one.first):>8}  {percent(one.second):>8}  {_points(one.difference):>10}  {interval:>17}"
+        lines.append(f"{name.replace('_', ' '):{width}}  {shown}  {_probability(one.p):>7}")
+    return "\n".join([head, *lines, _verdict(numbers), ""])
+
+
+def _verdict(numbers: Mapping[str, Difference]) -> str:
+    name = "unbiased" if "unbiased" in numbers else "accuracy"
+    one, kind = numbers[name], name.replace("accuracy", "overall")
+    if one.p >= CLEAR:
+        return f"No clear difference in {kind} accuracy: one as large is common between two models that are alike."
+    better = "better" if one.difference > 0 else "worse"
+    return f"The second run is {better} in {kind} accuracy: these two trained models, that is; other seeds may differ."
+
+
+def _name(run: Run) -> str:
+    return "/".join(run.path.resolve().parts[-3:])
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:+.1f}"
+
+
+def _probability(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"

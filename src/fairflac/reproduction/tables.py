@@ -4,11 +4,84 @@ import csv
 import io
 import json
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from fairflac.reproduction.paper.published import Value
-from fairflac.reproduction.plan import Cell, Filled, Head
+from fairflac.config.run_config import resolve
+from fairflac.methods import METHODS
+from fairflac.reporting.sections.provenance import SELECTION, duration, machines
+from fairflac.reproduction.plan import Cell, Filled, Grid, Head, Slot
+from fairflac.reproduction.published import Value
+from fairflac.runs.directory import Run
+
+NOT_RUN = "not run"
+
+
+def fill(grid: Grid, runs: Path, failures: Mapping[str, str] | None = None) -> Filled:
+    """What the runs below a folder say; `failures` are reasons for runs that are not there, by their folders."""
+    rows = {
+        name: tuple(_filled_cell(slot, runs, failures or {}, grid.factor) for slot in slots)
+        for name, slots in grid.rows.items()
+    }
+    number = grid.table.name.removeprefix("table")
+    return Filled(
+        name=grid.table.name,
+        title=f"Table {number}: {grid.table.title}",
+        reduced=grid.scale == "cpu",
+        heads=grid.heads,
+        rows=rows,
+        notes=tuple(_notes(grid, runs)),
+    )
+
+
+def _filled_cell(slot: Slot, runs: Path, failures: Mapping[str, str], factor: float) -> Cell:
+    values, reasons = [], [slot.missing] if slot.missing else []
+    for config in slot.configs:
+        value = _value(Run(runs / config.folder), slot)
+        if value is None:
+            reasons.append(failures.get(config.folder, NOT_RUN))
+        else:
+            values.append(factor * value)
+    if values and reasons:
+        reasons = [f"{len(reasons)} of {len(slot.configs)} seeds: {reasons[0]}"]
+    return Cell(tuple(values), slot.published, reasons[0] if reasons else "")
+
+
+def _value(run: Run, slot: Slot) -> float | None:
+    if not run.done:
+        return None
+    if slot.test_on is None:
+        test = run.result["test"]
+    else:
+        path = elsewhere(run, slot.test_on)
+        if not path.exists():
+            return None
+        test = json.loads(path.read_text())
+    value = test.get(slot.metric)
+    return None if value is None else float(value)
+
+
+def elsewhere(run: Run, dataset: str) -> Path:
+    """Where a run keeps its metrics on the test set of another dataset."""
+    return run.path / f"result-on-{dataset}.json"
+
+
+def _notes(grid: Grid, runs: Path) -> Iterable[str]:
+    """What the numbers are, how they were chosen, and what they cost."""
+    table = grid.table
+    yield table.about
+    if grid.says:
+        yield f"scale cpu, which every number of ours is marked with: {grid.says}"
+    yield "ours: mean ± standard deviation over seeds (number of seeds); bold: the best of a column"
+    done = [run for config in grid.configs() if (run := Run(runs / config.folder)).done]
+    if not done:
+        return
+    rules = {SELECTION.get(rule, rule) for run in done if (rule := run.result["selection"])}
+    yield f"which weights were tested: {', '.join(sorted(rules))}"
+    seconds = sum(run.result["seconds"] for run in done)
+    yield f"{len(done)} runs, {duration(seconds)} of training without bias models; {'; '.join(machines(done))}"
+
 
 NOTHING = "\N{EN DASH}"
 
@@ -151,3 +224,38 @@ def _number(mean: float, std: float | None, head: Head, style: Style) -> str:
 
 def _difference(value: float | None, head: Head, style: Style) -> str:
     return style.escape(NOTHING) if value is None else f"{value:+.{head.digits}f}".replace("-", style.minus)
+
+
+TICKS = {True: "✓", False: "✗", None: "n.a."}
+COLUMNS = ("no labels in D", "no labels in D'", "non-categorical bias")
+FIRST_STAGES = ("gce", "gce-committee")  # no competitors, but bias models of others
+
+
+Ticks = tuple[bool, bool | None, bool]  # None: not applicable
+
+
+def applicability() -> dict[str, Ticks]:
+    """Of each method: without attribute labels of the data D, without any of other data D', for bias without values."""
+    ticks: dict[str, Ticks] = {}
+    for name, method in METHODS.items():
+        if name in FIRST_STAGES:
+            continue
+        stage_one = resolve("biased-mnist", name).stage_one()
+        elsewhere = stage_one is not None and stage_one.target != "class"  # a bias model that needs labels of its own
+        in_d = not method.uses_bias_labels
+        ticks[name] = (in_d, not elsewhere if in_d else None, in_d and not elsewhere)
+    return ticks
+
+
+def applicability_page() -> str:
+    """As Markdown."""
+    lines = [["method", *COLUMNS], ["---", ":-:", ":-:", ":-:"]]
+    lines += [[name, *(TICKS[tick] for tick in row)] for name, row in applicability().items()]
+    body = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    return f"### Table 1: Where each method can be applied\n\n{body}\n\n- D: the training data, D': any other data\n"
+
+
+def applicability_json() -> str:
+    """The same for programs; null: not applicable."""
+    rows = [{"method": name, **dict(zip(COLUMNS, row, strict=True))} for name, row in applicability().items()]
+    return json.dumps(rows, indent=1) + "\n"

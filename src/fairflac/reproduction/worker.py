@@ -1,6 +1,6 @@
 """One run, made on behalf of an executor: silently, and with an answer whatever happens.
 
-As a process of its own (`python -m fairflac.reproduction.execute.worker`) it reads its task from standard input and
+As a process of its own (`python -m fairflac.reproduction.worker`) it reads its task from standard input and
 writes its answer to standard output. The input stays open as a leash: when it closes, because the executor
 stops or has died, training stops at its next step with everything saved.
 """

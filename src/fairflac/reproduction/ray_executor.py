@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from fairflac.config import plugins
 from fairflac.config.run_config import RunConfig
 from fairflac.errors import RunInUse, UserError
-from fairflac.reproduction.execute.executor import Watch, carry_out
-from fairflac.reproduction.execute.worker import Outcome, make
 from fairflac.reproduction.plan import Job
+from fairflac.reproduction.scheduler import Watch, carry_out
+from fairflac.reproduction.worker import Outcome, make
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import replacing
 

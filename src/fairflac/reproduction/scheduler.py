@@ -4,17 +4,23 @@ An executor only knows how to start a worker on one run. Which run is next, what
 it, trying again and stopping are here.
 """
 
+import json
+import os
+import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from fairflac.errors import Stopped
 from fairflac.reproduction.estimate import image_passes
-from fairflac.reproduction.execute.worker import Outcome
 from fairflac.reproduction.plan import Job
+from fairflac.reproduction.worker import Outcome, log_of, task_line
 from fairflac.runs.directory import Run, Workspace
+from fairflac.system.hardware import best_device
 from fairflac.system.progress import Meter, meter, stop_requests
 
 TICK_SECONDS = 0.25  # between two looks at the workers
@@ -214,3 +220,71 @@ def overall(label: str, jobs: Sequence[Job], *, silent: bool = False) -> Iterato
     """A bar over all of these jobs."""
     with meter(label, sum(sizes(jobs).values()), silent=silent) as shown:
         yield Overall(shown, jobs)
+
+
+RETRIES = 1  # a process that was killed goes on once; killed again, something is wrong with the run or the machine
+
+
+class LocalExecutor:
+    """A pool of worker processes."""
+
+    def __init__(self, workers: int | None = None, threads: int | None = None) -> None:
+        self.threads = threads or 1
+        self.room = workers or default_workers(self.threads)
+
+    def run(self, jobs: Sequence[Job], workspace: Workspace, watch: Watch) -> dict[str, str]:
+        return carry_out(jobs, workspace, watch, self, retries=RETRIES)
+
+    def start(self, job: Job, workspace: Workspace) -> "_Process":
+        return _Process(job, workspace, self.threads)
+
+
+def default_workers(threads: int) -> int:
+    """For this machine: what its cores carry, or one for its GPU."""
+    allowed = getattr(os, "sched_getaffinity", None)  # Linux: the cores that a batch system gave us
+    cores = len(allowed(0)) if allowed else os.cpu_count() or 1
+    return 1 if best_device() != "cpu" else max(1, cores // threads)
+
+
+class _Process:
+    """A worker on a leash: its standard input, which closes when this process lets go or dies."""
+
+    def __init__(self, job: Job, workspace: Workspace, threads: int) -> None:
+        self.log = log_of(workspace.run(job.config))
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        counts = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
+        with self.log.open("a") as stream:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "fairflac.reproduction.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stream,
+                env={"OMP_WAIT_POLICY": "passive", **os.environ, **counts},
+                start_new_session=True,  # Ctrl-C is for the process that drives, which passes it on by the leash
+                text=True,
+            )
+        assert self.process.stdin and self.process.stdout
+        self.leash, self.answers = self.process.stdin, self.process.stdout
+        with suppress(BrokenPipeError):  # it died already: so the outcome will say
+            self.leash.write(task_line(job.config, workspace))
+            self.leash.flush()
+
+    def at_work(self) -> bool:
+        return True
+
+    def outcome(self) -> Outcome | None:
+        code = self.process.poll()
+        if code is None:
+            return None
+        self.stop()
+        with self.answers:
+            answer = self.answers.read()
+        try:
+            return Outcome(**json.loads(answer))
+        except ValueError:
+            how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+            return Outcome("lost", f"its process {how} (what it said: {self.log})")
+
+    def stop(self) -> None:
+        with suppress(BrokenPipeError):
+            self.leash.close()

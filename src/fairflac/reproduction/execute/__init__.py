@@ -1,1 +1,0 @@
-"""Who makes the runs of a table: processes of this machine, or a Ray cluster."""

@@ -1,1 +1,0 @@
-"""What the paper printed, and at which scale it is made again."""
