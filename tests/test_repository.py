@@ -57,6 +57,7 @@ LAYERS = (
     ("training", "discovery"),
     ("inference", "exporting", "reporting"),
     ("debiasing", "auditing", "tuning", "reproduction", "estimator"),
+    ("api",),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

@@ -1,18 +1,93 @@
 """fairflac: image classifiers that do not lean on a shortcut, trained without labels of that shortcut."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fairflac.api.images import audit, debias, predict
+    from fairflac.api.paper import reproduce
+    from fairflac.api.runs import evaluate, export, report, train
+    from fairflac.errors import UserError
     from fairflac.estimator import FLACClassifier
+    from fairflac.inference.open import open_model
+    from fairflac.losses import (
+        DenseFLACLoss,
+        FLACLoss,
+        GroupWeights,
+        RelativeDifficulty,
+        bias_balanced_loss,
+        bias_dissimilarity,
+        class_dissimilarity,
+        class_given_bias,
+        disentangling_loss,
+        entangling_loss,
+        fairkl_loss,
+        flac_loss,
+        gce_loss,
+        hsic,
+        sup_info_nce,
+        supcon_loss,
+    )
+    from fairflac.runs.directory import Run, Workspace
 
 __version__ = "0.1.0"
-__all__ = ["FLACClassifier", "__version__"]
+__all__ = [
+    "DenseFLACLoss",
+    "FLACClassifier",
+    "FLACLoss",
+    "GroupWeights",
+    "RelativeDifficulty",
+    "Run",
+    "UserError",
+    "Workspace",
+    "__version__",
+    "audit",
+    "bias_balanced_loss",
+    "bias_dissimilarity",
+    "class_dissimilarity",
+    "class_given_bias",
+    "debias",
+    "disentangling_loss",
+    "entangling_loss",
+    "evaluate",
+    "export",
+    "fairkl_loss",
+    "flac_loss",
+    "gce_loss",
+    "hsic",
+    "open_model",
+    "predict",
+    "report",
+    "reproduce",
+    "sup_info_nce",
+    "supcon_loss",
+    "train",
+]
+
+# Where each name lives that is not a loss; it is imported when it is asked for, because torch takes seconds.
+_HOMES = {
+    "FLACClassifier": "estimator",
+    "Run": "runs.directory",
+    "UserError": "errors",
+    "Workspace": "runs.directory",
+    "audit": "api.images",
+    "debias": "api.images",
+    "evaluate": "api.runs",
+    "export": "api.runs",
+    "open_model": "inference.open",
+    "predict": "api.images",
+    "report": "api.runs",
+    "reproduce": "api.paper",
+    "train": "api.runs",
+}
+
+if not TYPE_CHECKING:  # a type checker would take it for any name
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module 'fairflac' has no attribute '{name}'")
+        return getattr(import_module(f"fairflac.{_HOMES.get(name, 'losses')}"), name)
 
 
-def __getattr__(name: str) -> Any:
-    """The estimator brings torch and scikit-learn with it, so it is imported when it is asked for."""
-    if name == "FLACClassifier":
-        from fairflac.estimator import FLACClassifier
-
-        return FLACClassifier
-    raise AttributeError(f"module 'fairflac' has no attribute '{name}'")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fairflac.training import (engine as history)
 from fairflac.runs.directory import Run
-from fairflac.training.engine import (HistoryLog)
+from fairflac.training import engine as history
+from fairflac.training.engine import HistoryLog
 
 EPOCHS = [
     {"epoch": epoch, "loss": 1.0 / epoch, "validation": {"unbiased": 0.25 * epoch, "aligned:hue": 0.5}}

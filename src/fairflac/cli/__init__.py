@@ -51,7 +51,7 @@ app.command("audit")(audit.audit_command)
 app.command("compare")(compare.compare_command)
 app.command("figures")(figures.figures)
 app.command("report")(report.report_command)
-app.command("reproduce")(reproduce.reproduce)
+app.command("reproduce")(reproduce.reproduce_command)
 app.command("doctor")(doctor.doctor)
 
 

@@ -42,39 +42,28 @@ def audit_command(
     """
     import json as json_format
 
-    from fairflac.config.names import check_images, check_options, known, named
+    from fairflac.api.images import audit
     from fairflac.config.options import parse_assignments
-    from fairflac.errors import UserError
-    from fairflac.system.files import check_writable
+    from fairflac.runs.directory import Workspace
 
-    if output is not None and output.is_dir():
-        raise UserError(f"'{output}' is a folder: name the page too, for example -o {output / 'audit.html'}")
-    if output is not None:
-        check_writable(output)
-    check_images(images)
-    settings = parse_assignments(changes)
-    if images in named("dataset"):
-        check_options("dataset", images, settings)
-    if net is not None:
-        known("net", net.partition(" ")[0])
-
-    from fairflac.auditing.page import as_json, as_text, write
-    from fairflac.auditing.pipeline import audit
-    from fairflac.auditing.subject import Choice, subject
-    from fairflac.inference.open import open_model
-
-    opened = open_model(model, net=net, size=size, classes=tuple(classes.split(",")) if classes else None)
-    choice = Choice(
-        name=images,
-        root=data,
+    found = audit(
+        model,
+        images,
         split=None if split is None else split.value,
-        changes=settings,
-        columns=tuple(attributes) or None,
+        output=output,
+        net=net,
+        size=size,
+        classes=classes.split(",") if classes else None,
+        attributes=attributes,
+        seed=seed,
+        workspace=Workspace(data=data),
         allow_outside=allow_outside,
         strict=strict,
+        settings=parse_assignments(changes),
     )
-    found = audit(opened, subject(opened, choice), seed=seed)
+
+    from fairflac.auditing.page import as_json, as_text
+
     typer.echo(json_format.dumps(as_json(found), indent=1) if json else as_text(found))
     if output is not None:
-        write(found, output)
         typer.echo(f"page: {output}", err=json)

@@ -1,7 +1,6 @@
 """`fairflac debias DIR|CSV`."""
 
 import shlex
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -42,44 +41,39 @@ def debias_command(
     guesses; where nothing speaks for a shortcut, the vanilla model is kept and that is said. Stopped, the same command
     goes on where it was.
     """
-    started = time.monotonic()
+    from fairflac.api.images import debias
     from fairflac.config.options import parse_assignments
-    from fairflac.config.settings import arrange
-    from fairflac.debiasing.clock import Clock, parse_budget
-    from fairflac.errors import UserError
+    from fairflac.runs.directory import CHOICE, Workspace
 
-    if not path.exists():
-        raise UserError(f"there is no '{path}': give a folder of images, or a CSV file")
-    clock = Clock(None if budget is None else parse_budget(budget), started)
-    settings = parse_assignments(changes)
-    arrange("folder" if path.is_dir() else "csv", "flac-b", settings)
-
-    from fairflac.debiasing.pipeline import debias, outcome_alarms
-    from fairflac.debiasing.plan import Request
-    from fairflac.reporting.text.tables import as_text, rows
-    from fairflac.runs.directory import CHOICE
-
-    request = Request(
-        path=path,
-        output=output or Path(f"{path.resolve().stem}-debiased"),
+    outcome = debias(
+        path,
+        output=output,
+        budget=budget,
         bias_model=bias_model,
-        seed=seed,
-        budget=clock.budget,
         attribute=attribute,
         attribute_from=attribute_from,
-        changes=settings,
+        seed=seed,
+        workspace=Workspace(data=data),
         allow_outside=allow_outside,
         strict=strict,
+        settings=parse_assignments(changes),
     )
-    outcome = debias(request, data, clock)
+
+    from fairflac.debiasing.pipeline import outcome_alarms
+    from fairflac.reporting.text.tables import as_text, rows
+
+    left = outcome.model.parent
     if json:
-        typer.echo((request.output / CHOICE).read_text())
+        typer.echo((left / CHOICE).read_text())
         return
     table = rows(list(outcome.runs.values()))
     said = [*outcome_alarms(outcome.runs), *outcome.choice.reasons]
     typer.echo("\n".join(["", *said, "", "On test images:", as_text(table), ""]))
     typer.echo(f"model:  {outcome.model}\nreport: {outcome.report}\ncard:   {outcome.card}")
     typer.echo(f"run:    {outcome.kept.path}\n{outcome.took}\n")
-    left = str(request.output)
-    following = (["predict", left, "IMAGES"], ["export", left, "--to", "onnx"], ["audit", left, str(path)])
+    following = (
+        ["predict", str(left), "IMAGES"],
+        ["export", str(left), "--to", "onnx"],
+        ["audit", str(left), str(path)],
+    )
     typer.echo("\n".join(["next:", *(f"  fairflac {shlex.join(words)}" for words in following)]))

@@ -23,14 +23,9 @@ def export_command(
     """
     import json as json_format
 
-    from fairflac.runs.directory import Run
+    from fairflac.api.runs import export
 
-    opened = Run.finished(run)
-
-    from fairflac.exporting.write import export
-
-    folder = run if run.is_dir() else run.parent  # that of debias has a model already: the new one belongs beside it
-    done = export(opened, to, output, licence=licence, folder=folder)
+    done = export(run, to, output, licence=licence)
     if json:
         places = {"file": str(done.file), "card": str(done.card), "bytes": done.file.stat().st_size}
         steps = {"preprocessing": str(done.preprocessing)} if done.preprocessing else {}

@@ -1,4 +1,4 @@
-"""`fairflac list methods|datasets|nets|recipes`."""
+"""`fairflac list methods|datasets|nets|recipes|api`."""
 
 import inspect
 import json as json_format
@@ -17,9 +17,10 @@ class Kind(StrEnum):
     datasets = "datasets"
     nets = "nets"
     recipes = "recipes"
+    api = "api"
 
 
-Markdown = Annotated[bool, typer.Option("--markdown", help="Of methods: a page with paper and deviations of each.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Of methods and api: a page on each.")]
 
 
 def list_names(
@@ -52,17 +53,23 @@ def _entries(kind: Kind) -> dict[str, str]:
         from fairflac.nets import NETS
 
         return {name: _first_line(net) for name, net in NETS.items()}
+    if kind is Kind.api:
+        import fairflac
+
+        return {name: _first_line(getattr(fairflac, name)) for name in fairflac.__all__ if name != "__version__"}
     from fairflac.config.recipes import recipe_methods, recipe_names
 
     return {name: ", ".join(recipe_methods(name)) for name in recipe_names()}
 
 
 def _print_page(kind: Kind) -> None:
-    if kind is not Kind.methods:
-        raise UserError("--markdown is for methods: fairflac list methods --markdown")
-    from fairflac.config.method_pages import methods_page
-
-    typer.echo(methods_page(), nl=False)
+    if kind is Kind.methods:
+        from fairflac.config.method_pages import methods_page as page
+    elif kind is Kind.api:
+        from fairflac.api.page import api_page as page
+    else:
+        raise UserError("--markdown is for methods and api: fairflac list methods --markdown")
+    typer.echo(page(), nl=False)
 
 
 def _with_licence(dataset: type) -> str:

@@ -26,9 +26,10 @@ def predict_command(
 
     Decoding, size and normalisation are those that MODEL was trained with.
     """
-    from fairflac.config.names import known
+    from fairflac.api.images import predict
     from fairflac.errors import UserError
     from fairflac.system.files import check_writable, write_text
+    from fairflac.system.progress import tell
 
     if csv and json:
         raise UserError("--csv and --json exclude each other: choose one")
@@ -36,25 +37,12 @@ def predict_command(
         raise UserError(f"-o {output}: what to write follows from the ending, .csv or .json")
     if output:
         check_writable(output)
-    if net is not None:
-        known("net", net.partition(" ")[0])
+    names = [name.strip() for name in classes.split(",")] if classes else None
+    found = predict(model, images, top=top, net=net, size=size, classes=names, strict=strict)
 
     from fairflac.inference import predict as predicted
-    from fairflac.inference.open import open_model
-    from fairflac.inference.predict import answers, find_images
-    from fairflac.system.progress import meter, tell
 
-    names = tuple(name.strip() for name in classes.split(",")) if classes else None
-    opened = open_model(model, net=net, size=size, classes=names)
-    paths = find_images(images)
-    found = []
-    with meter("predicting", len(paths)) as bar:
-        for answer in answers(opened, paths, top):
-            found.append(answer)
-            bar.advance()
     broken = predicted.unreadable_line(found)
-    if broken and (strict or not predicted.readable(found)):
-        raise UserError(f"{broken}: mend or remove them{', or do without --strict' if strict else ''}")
     kind = output.suffix if output else ".csv" if csv else ".json" if json else ".txt"
     text = {".csv": predicted.as_csv, ".json": predicted.as_json, ".txt": predicted.as_text}[kind](found)
     if output:

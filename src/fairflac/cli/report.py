@@ -11,16 +11,11 @@ def report_command(
     output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")] = Path("report.html"),
 ) -> None:
     """Write one page about RUNS: does a model lean on a shortcut, what helped, how sure that is, and what it cost."""
-    from fairflac.errors import UserError
-    from fairflac.reporting.naming import is_result
-    from fairflac.reporting.page.render import write
-    from fairflac.runs.directory import finished_runs
-    from fairflac.system.files import check_writable
+    from fairflac.api.runs import report
 
-    if output.is_dir():
-        raise UserError(f"'{output}' is a folder: name the page too, for example -o {output / 'report.html'}")
-    check_writable(output)
-    found = finished_runs(runs)
-    write(found, output)
+    found = report(runs, output)
+
+    from fairflac.reporting.naming import is_result
+
     results = sum(map(is_result, found))
     typer.echo(f"{results} run{'' if results == 1 else 's'} in {output}")

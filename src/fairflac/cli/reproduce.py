@@ -9,9 +9,8 @@ import typer
 from fairflac.cli.options import Data, Json, Runs
 
 if TYPE_CHECKING:
-    from fairflac.config.run_config import RunConfig
+    from fairflac.reproduction.make import Reproduction
     from fairflac.reproduction.scheduler import Executor
-    from fairflac.runs.directory import Workspace
 
 
 class ScaleName(StrEnum):
@@ -24,7 +23,7 @@ class ExecutorName(StrEnum):
     ray = "ray"
 
 
-def reproduce(
+def reproduce_command(
     data: Data,
     name: Annotated[str | None, typer.Argument(help="table1 to table12 or its alias, figure1, 3, 4 or 5.")] = None,
     show: Annotated[bool, typer.Option("--list", help="What there is, what it needs and how long it takes.")] = False,
@@ -54,7 +53,7 @@ def reproduce(
     """
     from fairflac.errors import UserError
     from fairflac.reproduction.published import official_name
-    from fairflac.system.files import check_folder
+    from fairflac.runs.directory import Workspace
 
     if name is not None:
         name = official_name(name)
@@ -62,26 +61,29 @@ def reproduce(
         return _list(scale, name, json)
     if name is None:
         raise UserError("say what to reproduce, for example table2; fairflac reproduce --list shows what there is")
-    check_folder(output)
-    if rebuild is None:
-        check_folder(runs)
 
-    from fairflac.runs.directory import Workspace
+    from fairflac.api.paper import reproduce
 
     chosen: Executor | None = None
-    if rebuild is not None and not rebuild.is_dir():
-        raise UserError(f"--from {rebuild}: there is no such folder; give one with runs in it")
     if rebuild is None:
         chosen = _executor(executor, workers, threads, address, (cpus, gpus), retries, shared)
-    workspace = Workspace(rebuild or runs, data)
-    whole = name == "table1" or name.startswith("figure")
-    if whole and (only or q or seeds):
-        raise UserError(f"--only, --q and --seeds are for tables of results: {name} shows what it shows")
-    if name == "table1":
-        return _applicability(output, json)
-    if name.startswith("figure"):
-        return _figure(name, scale, workspace, chosen, output)
-    _table(name, scale, _words(only), _numbers(q), seeds, workspace, chosen, output, json)
+    made = reproduce(
+        name,
+        scale=scale.value,
+        only=_words(only),
+        q=_numbers(q),
+        seeds=seeds,
+        workspace=Workspace(rebuild or runs, data),
+        output=output,
+        executor=chosen,
+        rebuild=rebuild is not None,
+    )
+    if made.text:
+        typer.echo(made.text["json" if json else "md"])
+        typer.echo(f"written: {made.files[0].with_suffix('')}.{{{','.join(made.text)}}}", err=True)
+    for line in (*made.files, *made.notes) if not made.text else ():
+        typer.echo(line)
+    _say_what_failed(made)
 
 
 def _executor(
@@ -117,82 +119,11 @@ def _list(scale: ScaleName, name: str | None, json: bool) -> None:
     typer.echo(as_json(listed) if json else as_text(listed, scale.value))
 
 
-def _applicability(output: Path, json: bool) -> None:
-    from fairflac.reproduction.tables import applicability_json, applicability_page
-    from fairflac.system.files import write_text
-
-    pages = {"md": applicability_page(), "json": applicability_json()}
-    for ending, page in pages.items():
-        write_text(output / f"table1.{ending}", page)
-    typer.echo(pages["json" if json else "md"])
-
-
-def _figure(name: str, scale: ScaleName, workspace: "Workspace", executor: "Executor | None", output: Path) -> None:
-    from fairflac.errors import UserError
-    from fairflac.reporting.figures.registry import save_figures
-    from fairflac.reproduction.plan import figure_configs
-    from fairflac.reproduction.published import FIGURES
-    from fairflac.system.progress import tell
-
-    configs = figure_configs(name, scale.value)
-    failures = _make(name, configs, workspace, executor)
-    done = [run for config in configs if (run := workspace.run(config)).done]
-    if not done:
-        raise UserError(f"no run of {name} is there: {next(iter(failures.values()), f'none in {workspace.runs}')}")
-    for config in configs:
-        if not workspace.run(config).done:
-            tell(f"{name} is drawn without {config.folder}: {failures.get(config.folder, 'not run')}")
-    for line in save_figures(done, output / f"{name}-{scale}", [FIGURES[name].drawing]):
-        typer.echo(line)
-    _say_what_failed(configs, failures)
-
-
-def _table(
-    name: str,
-    scale: ScaleName,
-    only: list[str],
-    q: list[float],
-    seeds: int | None,
-    workspace: "Workspace",
-    executor: "Executor | None",
-    output: Path,
-    json: bool,
-) -> None:
-    from fairflac.reproduction.plan import plan
-    from fairflac.reproduction.published import published
-    from fairflac.reproduction.tables import FORMATS, fill
-    from fairflac.system.files import write_text
-
-    grid = plan(published(name), scale.value, only=only, q=q, seeds=seeds)
-    failures = _make(grid.table.name, grid.configs(), workspace, executor)
-    if executor is not None:
-        from fairflac.reproduction.make import measure_elsewhere
-
-        failures |= measure_elsewhere(grid, workspace)
-    filled = fill(grid, workspace.runs, failures)
-    stem = f"{grid.table.name}-{scale}"
-    for ending, write in FORMATS.items():
-        write_text(output / f"{stem}.{ending}", write(filled))
-    typer.echo(FORMATS["json" if json else "md"](filled))
-    typer.echo(f"written: {output / stem}.{{{','.join(FORMATS)}}}", err=True)
-    _say_what_failed(grid.configs(), failures)
-
-
-def _make(
-    label: str, configs: "list[RunConfig]", workspace: "Workspace", executor: "Executor | None"
-) -> dict[str, str]:
-    if executor is None:
-        return {}
-    from fairflac.reproduction.make import make
-
-    return make(label, configs, workspace, executor)
-
-
-def _say_what_failed(configs: "list[RunConfig]", failures: dict[str, str]) -> None:
+def _say_what_failed(made: "Reproduction") -> None:
     """What could be made is made; a script must still learn that this is not all."""
-    failed = [config.folder for config in configs if config.folder in failures]
-    if failed:
-        message = f"{len(failed)} of {len(configs)} runs failed; the first, {failed[0]}: {failures[failed[0]]}"
+    if made.failed:
+        first, reason = next(iter(made.failed.items()))
+        message = f"{len(made.failed)} of {made.runs} runs failed; the first, {first}: {reason}"
         typer.secho(f"fairflac: {message}", fg="red", err=True)
         raise typer.Exit(1)
 

@@ -1,14 +1,11 @@
 """`fairflac train DATASET METHOD`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fairflac.cli.options import Data, Json, Runs, Seed, Set, Strict
-
-if TYPE_CHECKING:
-    from fairflac.runs.directory import Run
 
 
 def train_command(
@@ -30,46 +27,38 @@ def train_command(
 
     A run that is done is not trained again; one that was stopped goes on where it was.
     """
+    from fairflac.api.runs import train
     from fairflac.config.options import parse_assignments
     from fairflac.config.settings import arrange
+    from fairflac.runs.directory import Workspace
 
     given = {"precision": precision, "strict": strict or None}
     settings = parse_assignments(changes) | {key: value for key, value in given.items() if value is not None}
-    arrange(dataset, method, settings)  # a mistyped name is told before torch is imported, which takes seconds
-
-    from fairflac.config.run_config import resolve
-    from fairflac.reporting.sections.alarms import alarms, sentences
-    from fairflac.reporting.text.tables import as_json, as_text, rows
-    from fairflac.runs.directory import Workspace
-    from fairflac.training.pipeline import import_run, train_config
-
-    config, workspace = resolve(dataset, method, seed, settings), Workspace(runs, data)
-    if isinstance(settings.get("bias_model"), str):
-        import_run(Path(settings["bias_model"]), workspace)
-    run = train_config(config, workspace, resume=resume, devices=devices, num_nodes=num_nodes)
+    arrange(dataset, method, settings)  # `--set seed=1` is a mistake, and no argument of `train`
+    run = train(
+        dataset,
+        method,
+        seed=seed,
+        workspace=Workspace(runs, data),
+        resume=resume,
+        devices=devices,
+        num_nodes=num_nodes,
+        report=report,
+        **settings,
+    )
     if run is None:
         return  # another process reports
+
+    from fairflac.reporting.sections.alarms import alarms, sentences
+    from fairflac.reporting.text.tables import as_json, as_text, rows
+
     table = rows([run])
     for words in sentences(alarms(run)):
         typer.echo(f"{words}\n", err=json)
     if table:
         typer.echo(as_json(table) if json else as_text(table))
     else:  # a bias model: it has no groups, and is no row of results
-        typer.echo(f"bias model of {config.target}: accuracy {run.result['test']['accuracy']:.1%}")
+        typer.echo(f"bias model of {run.config['target']}: accuracy {run.result['test']['accuracy']:.1%}")
     typer.echo(f"run: {run.path}", err=json)
-    if table and report and _report(run):
+    if table and report and run.report.exists():
         typer.echo(f"report: {run.report}", err=json)
-
-
-def _report(run: "Run") -> bool:
-    """The page about this run, in its folder. A finished run is finished, whatever happens to its page."""
-    if run.report.exists() and run.report.stat().st_mtime_ns >= (run.path / "done").stat().st_mtime_ns:
-        return True
-    try:
-        from fairflac.reporting.page.render import write
-
-        write([run], run.report)
-    except Exception as error:
-        typer.echo(f"the run is whole, but its report could not be written: {error}", err=True)
-        return False
-    return True

@@ -5,7 +5,7 @@ import re
 import sys
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -38,9 +38,11 @@ Kind = Literal["onnx", "safetensors", "torchscript", "weights"]
 
 
 def open_model(
-    name: str, *, net: str | None = None, size: int | None = None, classes: tuple[str, ...] | None = None
+    name: str | Path, *, net: str | None = None, size: int | None = None, classes: Sequence[str] | None = None
 ) -> Classifier:
-    """The classifier that `name` names, tried once on blank images.
+    """Open a trained classifier, whatever it was made with, and try it once on blank images.
+
+    It can be
 
     - a run directory
     - a file that `fairflac export` wrote, which says all that has to be known
@@ -48,9 +50,23 @@ def open_model(
     - another file of weights, with `net` and `size`
     - `module:function`, which returns an nn.Module, with `size`
 
-    Nothing pickled is ever run; code is run only where the user named it as `module:function`. `classes` are names for
-    what the last layer puts out, if the file has none.
+    Nothing pickled is ever run; code is run only where the user named it as `module:function`.
+
+    Args:
+        name: one of these.
+        net: the network of a weight file, for example `resnet18`.
+        size: pixels of a side, where the model does not say.
+        classes: names for what the last layer puts out, if the file has none.
+
+    Returns:
+        A model that takes uint8 images (B, H, W, 3) and gives logits (B, C).
+
+    Example:
+        >>> model = fairflac.open_model("photos-debiased/model.safetensors")  # doctest: +SKIP
+        >>> model.classes  # doctest: +SKIP
+        ('cat', 'dog')
     """
+    name = str(name)
     path = Path(name).expanduser()
     kind = kind_of(path) if path.is_file() else None
     if net is not None and kind not in ("safetensors", "weights"):
@@ -63,7 +79,7 @@ def open_model(
         model = open_factory(name, size)
     else:
         raise UserError(f"there is no '{name}': give a run directory, a model file, or module:function")
-    return _proved(model, size, classes)
+    return _proved(model, size, None if classes is None else tuple(classes))
 
 
 def kind_of(path: Path) -> Kind:

@@ -20,8 +20,8 @@ from typing import Any, Protocol
 from filelock import FileLock, Timeout
 
 from fairflac.errors import RunInUse, UserError
+from fairflac.metrics.predictions import Predictions
 from fairflac.system.files import data_root, write_text
-from fairflac.metrics.predictions import (Predictions)
 
 CONFIG, LOCK = "config.toml", "lock"
 CHOICE = "choice.json"  # in the folder that `debias` leaves: which run it kept, and why

@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from fairflac.system.arrays import (read_columns)
-from fairflac.system.files import (replacing)
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from fairflac.system.arrays import (read_columns)
-from fairflac.system.files import (replacing)
+from fairflac.system.arrays import read_columns
+from fairflac.system.files import replacing
 
 if TYPE_CHECKING:  # a report reads a gallery and needs no torch
     from fairflac.data.base import BiasedDataset
-    from fairflac.metrics.predictions import (Predictions)
+    from fairflac.metrics.predictions import Predictions
 
 SHOWN = 400  # the same for all runs of one test split
 MISTAKES = 24  # of this run, the surest first

@@ -1,0 +1,227 @@
+"""Images of one's own: debias a model of them, audit a model on them, predict them."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairflac.config.names import check_images, check_options, known, named
+from fairflac.config.settings import arrange
+from fairflac.debiasing.clock import Clock, parse_budget
+from fairflac.errors import UserError
+from fairflac.runs.directory import Run, Workspace
+from fairflac.system.files import check_writable
+from fairflac.system.progress import meter
+
+if TYPE_CHECKING:
+    from fairflac.auditing.pipeline import Audit
+    from fairflac.data.base import Split
+    from fairflac.debiasing.pipeline import Outcome
+    from fairflac.inference.model import Classifier
+    from fairflac.inference.predict import Answer
+
+
+def debias(
+    path: Path | str,
+    *,
+    output: Path | str | None = None,
+    budget: str | float | None = None,
+    bias_model: str = "early",
+    attribute: str | None = None,
+    attribute_from: Path | str | None = None,
+    seed: int = 0,
+    workspace: Workspace | None = None,
+    allow_outside: bool = False,
+    strict: bool = False,
+    settings: Mapping[str, Any] | None = None,
+) -> "Outcome":
+    """Train a vanilla model and one against its shortcut, keep the better, and say what speaks for it.
+
+    No attribute labels are needed. Which model is kept is decided on validation images by groups that a bias model
+    guesses; where nothing speaks for a shortcut, the vanilla model is kept and that is said. Stopped, the same call
+    goes on where it was.
+
+    Args:
+        path: a folder with a subfolder for each class, or a CSV file.
+        output: the folder for all of it; `NAME-debiased` here if not given.
+        budget: time for all of it, such as `10m` or `2h`, or in seconds.
+        bias_model: `early`, `gce`, `small` or `vanilla`, trained on the same images without labels; `fairface:gender`,
+            `race` or `age`; a run directory; or a weight file.
+        attribute: teach the bias model this attribute, a column of the CSV file, also if partly filled.
+        attribute_from: a table with that column, or a folder with a subfolder for each value.
+        seed: of data, weights and order.
+        workspace: where datasets and the cache are; runs go into `output`.
+        allow_outside: paths in a CSV file may lead out of its folder.
+        strict: an image that cannot be read is an error.
+        settings: of the network, the method or training, as for `train`: `{"epochs": 12}`.
+
+    Returns:
+        The choice with its reasons, both runs, and the files that were left: model, report and card.
+
+    Example:
+        >>> outcome = fairflac.debias("photos", budget="10m")  # doctest: +SKIP
+        >>> outcome.choice.kept, outcome.model  # doctest: +SKIP
+        ('flac-b', PosixPath('photos-debiased/model.safetensors'))
+    """
+    started = time.monotonic()
+    path = Path(path)
+    if not path.exists():
+        raise UserError(f"there is no '{path}': give a folder of images, or a CSV file")
+    clock = Clock(parse_budget(budget) if isinstance(budget, str) else budget, started)
+    changes = dict(settings or {})
+    arrange("folder" if path.is_dir() else "csv", "flac-b", changes)
+
+    from fairflac.debiasing.pipeline import debias as debias_request
+    from fairflac.debiasing.plan import Request
+
+    request = Request(
+        path=path,
+        output=Path(output or f"{path.resolve().stem}-debiased"),
+        bias_model=bias_model,
+        seed=seed,
+        budget=clock.budget,
+        attribute=attribute,
+        attribute_from=None if attribute_from is None else Path(attribute_from),
+        changes=changes,
+        allow_outside=allow_outside,
+        strict=strict,
+    )
+    return debias_request(request, (workspace or Workspace()).data, clock)
+
+
+def audit(
+    model: "Run | Classifier | Path | str",
+    data: Path | str,
+    *,
+    split: "Split | None" = None,
+    output: Path | str | None = None,
+    net: str | None = None,
+    size: int | None = None,
+    classes: Sequence[str] | None = None,
+    attributes: Sequence[str] = (),
+    seed: int = 0,
+    workspace: Workspace | None = None,
+    allow_outside: bool = False,
+    strict: bool = False,
+    silent: bool = False,
+    settings: Mapping[str, Any] | None = None,
+) -> "Audit":
+    """Say whether a model leans on a shortcut, on which, and how sure that is; no attribute labels are needed.
+
+    Simple cues (colour, brightness, fine detail, border, corners) are exchanged between images: does the model follow
+    them? A small bias model, trained on the spot, shows where what is easy goes against the class. Columns of a CSV
+    file are attributes, and the groups they make are measured too.
+
+    Args:
+        model: a run, an opened model, or whatever `open_model` opens.
+        data: a folder with a subfolder for each class, a CSV file, or the name of a dataset.
+        split: `train`, `validation` or `test`; without it `test` where there are parts, else all images.
+        output: write a page about the audit.
+        net: the network of a weight file, for example `resnet18`.
+        size: pixels of a side, where the model does not say.
+        classes: their names in the order of the model's outputs.
+        attributes: columns of a CSV file; all others if not given.
+        seed: of the bias model.
+        workspace: where datasets and the cache are.
+        allow_outside: paths in a CSV file may lead out of its folder.
+        strict: an image that cannot be read is an error.
+        silent: show no progress.
+        settings: of a dataset, such as `{"q": 0.99}`.
+
+    Returns:
+        Everything that was measured.
+
+    Example:
+        >>> found = fairflac.audit("model.onnx", "photos", output="audit.html")  # doctest: +SKIP
+        >>> found.accuracy.value, found.gaps  # doctest: +SKIP
+    """
+    output, images, changes = None if output is None else Path(output), str(data), dict(settings or {})
+    if output is not None and output.is_dir():
+        raise UserError(f"'{output}' is a folder: name the page too, for example -o {output / 'audit.html'}")
+    if output is not None:
+        check_writable(output)
+    check_images(images)
+    if images in named("dataset"):
+        check_options("dataset", images, changes)
+    opened = _opened(model, net, size, classes)
+
+    from fairflac.auditing.page import write
+    from fairflac.auditing.pipeline import audit as audit_subject
+    from fairflac.auditing.subject import Choice, subject
+
+    choice = Choice(
+        name=images,
+        root=(workspace or Workspace()).data,
+        split=split,
+        changes=changes,
+        columns=tuple(attributes) or None,
+        allow_outside=allow_outside,
+        strict=strict,
+    )
+    found = audit_subject(opened, subject(opened, choice), seed=seed, silent=silent)
+    if output is not None:
+        write(found, output)
+    return found
+
+
+def predict(
+    model: "Run | Classifier | Path | str",
+    images: Path | str | Sequence[Path | str],
+    *,
+    top: int = 1,
+    net: str | None = None,
+    size: int | None = None,
+    classes: Sequence[str] | None = None,
+    strict: bool = False,
+    silent: bool = False,
+) -> "list[Answer]":
+    """Name the class of each image, with its probability, in sorted order.
+
+    Decoding, size and normalisation are those that the model was trained with.
+
+    Args:
+        model: a run, an opened model, or whatever `open_model` opens.
+        images: image files, or folders with images at any depth.
+        top: how many classes to name for each image.
+        net: the network of a weight file, for example `resnet18`.
+        size: pixels of a side, where the model does not say.
+        classes: their names in the order of the model's outputs.
+        strict: an image that cannot be read is an error.
+        silent: show no progress.
+
+    Returns:
+        One answer for each file; that of a file which cannot be read says why.
+
+    Example:
+        >>> for answer in fairflac.predict("photos-debiased", "new"):  # doctest: +SKIP
+        ...     print(answer.path, answer.guesses[0].name)
+    """
+    opened = _opened(model, net, size, classes)
+
+    from fairflac.inference.predict import answers, find_images, readable, unreadable_line
+
+    given = [images] if isinstance(images, Path | str) else images
+    paths = find_images([Path(path) for path in given])
+    found = []
+    with meter("predicting", len(paths), silent=silent) as bar:
+        for answer in answers(opened, paths, top):
+            found.append(answer)
+            bar.advance()
+    broken = unreadable_line(found)
+    if broken and (strict or not readable(found)):
+        raise UserError(f"{broken}: mend or remove them{', or do without --strict' if strict else ''}")
+    return found
+
+
+def _opened(
+    model: "Run | Classifier | Path | str", net: str | None, size: int | None, classes: Sequence[str] | None
+) -> "Classifier":
+    if net is not None:
+        known("net", net.partition(" ")[0])
+
+    from fairflac.inference.model import Classifier
+    from fairflac.inference.open import open_model
+
+    if isinstance(model, Classifier):
+        return model
+    return open_model(model.path if isinstance(model, Run) else model, net=net, size=size, classes=classes)

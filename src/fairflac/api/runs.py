@@ -1,0 +1,218 @@
+"""Train a run, measure it, write a page about it, hand it on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairflac.config.names import check_options
+from fairflac.config.settings import arrange
+from fairflac.errors import UserError
+from fairflac.runs.directory import Run, Workspace, finished_runs
+from fairflac.system.files import check_writable
+from fairflac.system.progress import tell
+
+if TYPE_CHECKING:
+    from fairflac.data.base import Split
+    from fairflac.exporting.write import Exported
+    from fairflac.metrics import Measured
+    from fairflac.metrics.predictions import Predictions
+
+AnyRun = Run | Path | str
+
+
+def train(
+    dataset: str,
+    method: str,
+    *,
+    seed: int = 0,
+    workspace: Workspace | None = None,
+    resume: bool = True,
+    devices: int = 1,
+    num_nodes: int = 1,
+    report: bool = True,
+    **settings: Any,
+) -> Run | None:
+    """Train a method on a dataset (and first its bias model, where it needs one), then evaluate on the test split.
+
+    A run that is done is not trained again; one that was stopped goes on where it was.
+
+    Args:
+        dataset: its name, as in `fairflac list datasets`.
+        method: its name, as in `fairflac list methods`.
+        seed: of data, weights and order.
+        workspace: where runs and data are.
+        resume: go on from the last checkpoint, or train anew.
+        devices: processes or GPUs on this machine.
+        num_nodes: machines.
+        report: write a page about the run, `report.html` in its folder.
+        settings: of the dataset, the network, the method or training, as for `--set`; a table such as
+            `bias_model={"epochs": 1}` for those of the bias model.
+
+    Returns:
+        The finished run; None on all processes but the first.
+
+    Example:
+        >>> run = fairflac.train("biased-digits", "flac-b")  # doctest: +SKIP
+        >>> run.result["test"]["unbiased"]  # doctest: +SKIP
+        0.694
+    """
+    settings = {key: str(value) if isinstance(value, Path) else value for key, value in settings.items()}
+    arrange(dataset, method, settings)
+
+    from fairflac.config.run_config import resolve
+    from fairflac.training.pipeline import import_run, train_config
+
+    config, workspace = resolve(dataset, method, seed, settings), workspace or Workspace()
+    if isinstance(settings.get("bias_model"), str):
+        import_run(Path(settings["bias_model"]), workspace)
+    run = train_config(config, workspace, resume=resume, devices=devices, num_nodes=num_nodes)
+    if run is not None and report:
+        _write_page(run)
+    return run
+
+
+def _write_page(run: Run) -> None:
+    """The page about this run, in its folder. A finished run is finished, whatever happens to its page."""
+    from fairflac.reporting.naming import is_result
+
+    if not is_result(run):
+        return  # a bias model has no groups to show
+    if run.report.exists() and run.report.stat().st_mtime_ns >= (run.path / "done").stat().st_mtime_ns:
+        return
+    try:
+        from fairflac.reporting.page.render import write
+
+        run.report.unlink(missing_ok=True)  # an old page is about another training
+        write([run], run.report)
+    except Exception as error:
+        tell(f"the run is whole, but its report could not be written: {error}")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What `evaluate` found."""
+
+    run: Run
+    dataset: str
+    split: "Split"
+    classes: tuple[str, ...]
+    predictions: "Predictions"
+    training_images: tuple[int, ...]  # of each class; empty where the run does not say
+
+    @property
+    def metrics(self) -> "dict[str, Measured]":
+        """By name, each with its 95 % interval and the number of images behind it."""
+        from fairflac.metrics import measure
+        from fairflac.metrics.representation import measure_features
+
+        return measure(self.predictions) | measure_features(self.predictions)
+
+
+def evaluate(
+    run: AnyRun,
+    *,
+    split: "Split" = "test",
+    on: str | None = None,
+    workspace: Workspace | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Evaluation:
+    """Predict a split anew with the trained model of a run, and measure it.
+
+    Args:
+        run: a finished run, or its directory.
+        split: `train`, `validation` or `test`.
+        on: another dataset with the same classes.
+        workspace: where the data are.
+        settings: of that other dataset, such as `{"q": 0.99}`.
+
+    Returns:
+        The predictions and their metrics.
+
+    Example:
+        >>> found = fairflac.evaluate("runs/biased-digits/flac/1f0c-s0")  # doctest: +SKIP
+        >>> found.metrics["unbiased"].value  # doctest: +SKIP
+        0.767
+    """
+    if settings and not on:
+        raise UserError("--set changes the dataset that --on names: give --on, or leave out --set")
+    if on:
+        check_options("dataset", on, settings or {})
+    opened = Run.finished(path_of(run))
+
+    from fairflac.training.build import load_config, load_method, load_other, load_split
+    from fairflac.training.engine import make_fabric
+    from fairflac.training.evaluate import predictions
+
+    config, method, data = load_config(opened), load_method(opened), (workspace or Workspace()).data
+    if on:
+        images = load_other(on, dict(settings or {}), method.spec, config.seed or 0, data, split)
+    else:
+        images = load_split(config, data, split)
+    if images is None:
+        raise UserError(f"{on or config.dataset} has no {split} split in this run: it was trained with validation = 0")
+    fabric = make_fabric()
+    table = predictions(method.to(fabric.device), images, fabric)
+    if split == "test" and not on:
+        stored = opened.predictions  # what the bias model named, which need not be at hand
+        table = replace(table, guess=stored.guess, guess_counts=stored.guess_counts)
+    counts = tuple(opened.result.get("training_images", ()))
+    return Evaluation(opened, on or config.dataset, split, method.spec.classes, table, counts)
+
+
+def report(runs: AnyRun | Sequence[AnyRun], output: Path | str = Path("report.html")) -> list[Run]:
+    """Write one page about runs: does a model lean on a shortcut, what helped, how sure that is, and what it cost.
+
+    Args:
+        runs: finished runs, run directories, or folders with runs in them.
+        output: the page to write.
+
+    Returns:
+        The runs that the page is about.
+
+    Example:
+        >>> fairflac.report("runs", "report.html")  # doctest: +SKIP
+    """
+    output = Path(output)
+    if output.is_dir():
+        raise UserError(f"'{output}' is a folder: name the page too, for example -o {output / 'report.html'}")
+    check_writable(output)
+    given = [runs] if isinstance(runs, Run | Path | str) else runs
+    found = finished_runs([path_of(run) for run in given])
+
+    from fairflac.reporting.page.render import write
+
+    write(found, output)
+    return found
+
+
+def export(run: AnyRun, to: str, output: Path | str | None = None, *, licence: str = "other") -> "Exported":
+    """Write the trained model of a run as a file for other programs, and a model card beside it.
+
+    The file is opened again and compared with the run on test images before it is kept.
+
+    Args:
+        run: a finished run, its directory, or what `debias` left.
+        to: `safetensors`, `onnx` or `torchscript`.
+        output: the file; without it `model.*` in the folder of the run.
+        licence: of the model, as model hubs name it: `apache-2.0`, `cc-by-4.0`, …
+
+    Returns:
+        The files that were written, and how far their answers differ from the run's.
+
+    Example:
+        >>> fairflac.export("photos-debiased", "onnx").file  # doctest: +SKIP
+        PosixPath('photos-debiased/model.onnx')
+    """
+    path = path_of(run)
+    opened = Run.finished(path)
+
+    from fairflac.exporting.write import export as export_run
+
+    folder = path if path.is_dir() else path.parent  # that of debias has a model already: the new one belongs beside it
+    return export_run(opened, to, None if output is None else Path(output), licence=licence, folder=folder)
+
+
+def path_of(run: AnyRun) -> Path:
+    """Of a run, or of what may be its directory."""
+    return run.path if isinstance(run, Run) else Path(run).expanduser()

@@ -1,0 +1,1 @@
+"""Run directories: what training leaves, and everything else reads."""
