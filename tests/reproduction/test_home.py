@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fairflac.reproduction.ray_executor import Home, made_away, news
+from fairflac.reproduction.ray_executor import RunStore, made_away, news
 from fairflac.reproduction.worker import make
 from fairflac.runs.directory import Workspace
 from small_runs import config
@@ -10,7 +10,7 @@ from small_runs import config
 
 def test_a_run_and_its_bias_model(tmp_path: Path):
     """The bias model was made at home; away it is there, and not made again."""
-    made, workspace, home = config("flac"), Workspace(tmp_path, tmp_path), Home(tmp_path)
+    made, workspace, home = config("flac"), Workspace(tmp_path, tmp_path), RunStore(tmp_path)
     bias_model = made.stage_one()
     assert make(bias_model, workspace).end == "done"
     asked: list[tuple[object, ...]] = []
@@ -30,14 +30,14 @@ def test_a_run_and_its_bias_model(tmp_path: Path):
 
 def test_reasons_name_the_folder_at_home(tmp_path: Path):
     crashing = config().model_copy(update={"net_options": {"depth": 3}})
-    home = Home(tmp_path)
+    home = RunStore(tmp_path)
     outcome = made_away(crashing, Workspace(tmp_path, tmp_path), lambda method, *rest: getattr(home, method)(*rest))
     log = tmp_path / crashing.folder / "worker.log"
     assert str(log) in outcome.reason and "TypeError" in log.read_text()
 
 
 def test_in_use_at_home(tmp_path: Path):
-    home, workspace = Home(tmp_path), Workspace(tmp_path, tmp_path)
+    home, workspace = RunStore(tmp_path), Workspace(tmp_path, tmp_path)
     with workspace.run(config()).locked():
         outcome = made_away(config(), workspace, lambda method, *rest: getattr(home, method)(*rest))
     assert outcome.end == "in use" and "in use by process" in outcome.reason

@@ -1,4 +1,4 @@
-"""The whole audit: predictions, exchanged cues, guesses of a bias model, groups where attributes are known."""
+"""The whole audit: predictions, exchanged cues, guesses of a bias model, known groups; and the verdict in words."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple

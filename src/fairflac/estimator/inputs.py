@@ -1,4 +1,4 @@
-"""What X may be: images or vectors as an array or a .npy file, or image files."""
+"""What X and the parameters may be: images, vectors or files, and the config of the run that they make."""
 
 import tempfile
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a run was trained on, and for what."""
+"""What classes, attributes and data are called, and what a run was trained on."""
 
 from dataclasses import dataclass
 from pathlib import PurePath

@@ -43,7 +43,7 @@ class RayExecutor:
         workspace = replace(workspace, runs=workspace.runs.resolve(), data=workspace.data.resolve())
         with _connected(self.address):
             self._check_room()
-            crew = _Crew(self, None if self.shared else _home(workspace))
+            crew = _Crew(self, None if self.shared else _run_store(workspace))
             return carry_out(jobs, workspace, watch, crew, retries=self.retries)
 
     def _check_room(self) -> None:
@@ -86,17 +86,19 @@ def _knock(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=10).close()
 
 
-def _home(workspace: Workspace) -> "ActorHandle[Home]":
+def _run_store(workspace: Workspace) -> "ActorHandle[RunStore]":
     """On the machine of the driver, whose folder of runs it keeps."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    home: ActorHandle[Home] = ray.remote(num_cpus=0, scheduling_strategy=here)(Home).remote(workspace.runs)
+    home: ActorHandle[RunStore] = ray.remote(num_cpus=0, scheduling_strategy=here)(RunStore).remote(workspace.runs)
     return home
 
 
-def _work(config: RunConfig, workspace: Workspace, home: "ActorHandle[Home] | None", sent: dict[str, str]) -> Outcome:
+def _work(
+    config: RunConfig, workspace: Workspace, home: "ActorHandle[RunStore] | None", sent: dict[str, str]
+) -> Outcome:
     """The task; plug-in files are sent with it."""
     try:
         plugins.load(sent=sent)
@@ -118,7 +120,7 @@ class _Crew:
 
     room = sys.maxsize
 
-    def __init__(self, executor: RayExecutor, home: "ActorHandle[Home] | None") -> None:
+    def __init__(self, executor: RayExecutor, home: "ActorHandle[RunStore] | None") -> None:
         import ray
 
         self.home = home
@@ -133,7 +135,7 @@ class _Task:
     """A worker somewhere in the cluster."""
 
     def __init__(
-        self, answer: "ObjectRef[Outcome]", job: Job, workspace: Workspace, home: "ActorHandle[Home] | None"
+        self, answer: "ObjectRef[Outcome]", job: Job, workspace: Workspace, home: "ActorHandle[RunStore] | None"
     ) -> None:
         self.answer, self.key, self.run, self.home = answer, job.key, workspace.run(job.config), home
 
@@ -178,7 +180,7 @@ Files = dict[str, bytes]
 Marks = dict[str, tuple[int, int]]  # by file name, what changes with the content
 
 
-class Home:
+class RunStore:
     """Gives and takes files of run directories. It holds the lock of a run as long as a worker makes it."""
 
     def __init__(self, runs: Path) -> None:
@@ -204,7 +206,7 @@ class Home:
 
 
 class Ask(Protocol):
-    """Calls a method of a Home that may be far away, and waits for its answer."""
+    """Calls a method of a RunStore that may be far away, and waits for its answer."""
 
     def __call__(self, method: str, *arguments: object) -> Files: ...
 

@@ -1,4 +1,4 @@
-"""A filled table as Markdown, LaTeX, CSV and JSON."""
+"""Tables from run directories, and as Markdown, LaTeX, CSV and JSON; Table 1 from what methods declare."""
 
 import csv
 import io

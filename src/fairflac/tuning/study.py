@@ -1,4 +1,4 @@
-"""The search itself: propose, train, judge, write down; and again from wherever it stands."""
+"""The search itself: propose, train, judge, write down, from wherever it stands; its result as text and as JSON."""
 
 import json
 import shlex

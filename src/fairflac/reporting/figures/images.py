@@ -1,4 +1,4 @@
-"""What two images have in common, and how figures show it: the four kinds of pairs of the paper's Section 3.2."""
+"""Figures made of images: training samples, and what is near to a test image (paper, Fig. 1 and 4), by kind of pair."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

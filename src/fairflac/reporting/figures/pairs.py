@@ -1,4 +1,4 @@
-"""How alike pairs of test images are to a model (paper, Fig. 3)."""
+"""Figures of pairs: how alike test images are to a model (paper, Fig. 3), and how many S has in a batch (Fig. 5)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

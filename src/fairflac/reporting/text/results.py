@@ -1,4 +1,4 @@
-"""Everything that one table of predictions says, as text and as JSON."""
+"""What one table of predictions says, and two side by side, as text and as JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
