@@ -180,8 +180,10 @@ def report(runs: AnyRun | Sequence[AnyRun], output: Path | str = Path("report.ht
     given = [runs] if isinstance(runs, Run | Path | str) else runs
     found = finished_runs([path_of(run) for run in given])
 
+    from fairflac.config import plugins
     from fairflac.reporting.page.render import write
 
+    plugins.load(["metrics"])
     write(found, output)
     return found
 

@@ -70,12 +70,13 @@ def save_figures(runs: Sequence[Run], folder: Path, only: Sequence[str] = ()) ->
     if not parts:
         raise UserError("there is nothing to draw: none of these runs is a model of the classes")
     ends = dict(zip(parts, _endings(list(parts)), strict=True))
-    written = 0
+    written, reason = 0, ""
     for name, data, draw in drawings(runs, only or NAMES):
         stem = name + (ends[data] if data else "")
         try:
             drawing = draw()
-        except NothingToDraw as reason:
+        except NothingToDraw as error:
+            reason = str(error)
             yield f"{stem}: not drawn, {reason}"
             continue
         for kind, content in (("png", png(drawing.figure)), ("svg", svg(drawing.figure))):
@@ -85,7 +86,7 @@ def save_figures(runs: Sequence[Run], folder: Path, only: Sequence[str] = ()) ->
             yield str(path)
             written += 1
     if not written:
-        raise UserError("no figure could be drawn from these runs; the lines above say why")
+        raise UserError(f"no figure could be drawn from these runs: {reason}")
 
 
 def _endings(data: list[str]) -> list[str]:
