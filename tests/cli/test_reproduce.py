@@ -27,7 +27,7 @@ def call(monkeypatch, *words):
 def tiny_scale(monkeypatch):
     """Digits for seconds, in place of the digits for minutes that `--scale cpu` has."""
     small = scales.Reduced("tiny", "biased-digits", SMALL, seeds=1)
-    monkeypatch.setattr(scales, "_load", lambda: {"table11": small, "table2": small})
+    monkeypatch.setattr(scales, "_load_scales", lambda: {"table11": small, "table2": small})
 
 
 def test_a_table_is_made_once_and_rebuilt_from_its_runs(tiny_scale, monkeypatch, tmp_path, capsys):

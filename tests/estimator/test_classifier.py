@@ -162,7 +162,7 @@ VECTORS = X.reshape(24, -1)[:, :5].astype(np.float64)
         ({"method": "jtt"}, X, Y, {"bias_features": SHADE[:, None]}, "asks its bias model for classes"),
         ({"method": "flac"}, X, Y, {}, "take 'flac-b'"),
         ({"method": "groupdro"}, X, Y, {}, "give them to fit as attribute"),
-        ({"method": "hex"}, VECTORS, Y, {}, "looks at textures"),
+        ({"method": "hex"}, VECTORS, Y, {}, "needs images, and these are vectors"),
         ({"method": "flak"}, X, Y, {}, "did you mean 'flac'"),
         ({"net": "resnet"}, X, Y, {}, "did you mean 'resnet18'"),
         ({"net": "resnet18"}, VECTORS, Y, {}, "is for images"),
