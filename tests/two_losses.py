@@ -1,5 +1,6 @@
 """Run by test_gather.py as one of two workers: FLAC's loss of half a batch each, gathered, under DDP."""
 
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -47,9 +48,11 @@ def main(folder: Path, rank: int) -> None:
     except ValueError as error:
         results["uneven"] = str(error)
     torch.save(results, folder / f"{rank}.pt")
+    dist.barrier()  # neither leaves while the other still listens
     dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     warnings.simplefilter("error")
     main(Path(sys.argv[1]), int(sys.argv[2]))
+    os._exit(0)  # all is written; gloo's threads now and then abort an interpreter that winds down
