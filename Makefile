@@ -11,7 +11,7 @@ demo: $(VENV)/installed
 
 # As many test processes as cores, with one thread each: most tests are too small for two.
 test: $(VENV)/installed-dev lint types
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -18,7 +18,7 @@ from torch.nn.functional import conv2d, cross_entropy
 
 from fairflac.nets.fast_conv import FastConv2d, spectral_conv2d, spectral_pays
 from fairflac.nets.resnet import ResNet18
-from fairflac.nets.simple_conv import SimpleConvNet
+from fairflac.nets.small import SimpleConvNet
 from fairflac.types import Network
 
 BATCH = 128

@@ -28,7 +28,7 @@ from fairflac.discovery.bias_model import BiasSource
 from fairflac.losses.flac import DenseFLACLoss
 from fairflac.methods import Frozen
 from fairflac.methods.flac import FLAC
-from fairflac.nets.simple_conv import SimpleConvNet
+from fairflac.nets.small import SimpleConvNet
 from fairflac.system.hardware import best_device
 from fairflac.training.build import build_method, load_split
 from fairflac.training.engine import make_fabric

@@ -16,6 +16,14 @@ keep_clear_of_broken_amx()
 os.environ.setdefault(VARIABLE, "32-true")
 
 
+# Files that start many processes. Begun first, none of them is left to one core at the end.
+LONG = ("test_ray_executor.py", "test_local_executor.py", "test_progress.py", "test_readme.py", "test_debias.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONG)  # stable: all else stays in its order
+
+
 @pytest.fixture(scope="session", autouse=True)
 def light_imports() -> None:
     """For the processes that tests start; see the folder of that name."""

@@ -14,7 +14,7 @@ def draw_folder(folder: Path, count: int, aligned: float, seed: int = 0, classes
     for y, label in enumerate(classes):
         for number in range(count):
             ground = y if rng.random() < aligned else 1 - y
-            picture(y, ground, rng).save(_place(folder / label) / f"{number:04}-{ground}.png")
+            picture(y, ground, rng).save(_made(folder / label) / f"{number:04}-{ground}.png")
     return folder
 
 
@@ -27,6 +27,6 @@ def picture(y: int, ground: int, rng: np.random.Generator) -> Image.Image:
     return Image.fromarray(pixels.astype(np.uint8))
 
 
-def _place(folder: Path) -> Path:
+def _made(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder

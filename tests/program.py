@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from fairflac.cli import main
+from fairflac.system import progress
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ Program = Callable[..., Answer]
 def program(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
     def call(*words: object) -> Answer:
         monkeypatch.setattr(sys, "argv", ["fairflac", *map(str, words)])
+        monkeypatch.setattr(progress, "_told", set())  # every call is a new program: nothing was said before it
         with pytest.raises(SystemExit) as end:
             main()
         captured = capsys.readouterr()

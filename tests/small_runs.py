@@ -10,8 +10,9 @@ from typing import Any
 
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.errors import Stopped
+from fairflac.reproduction.local_executor import LocalExecutor
 from fairflac.reproduction.plan import Job, jobs_for
-from fairflac.reproduction.scheduler import LocalExecutor, share_trained
+from fairflac.reproduction.scheduler import share_trained
 from fairflac.runs.directory import Run, Workspace
 
 MANY = 400  # epochs; nobody waits for the last
@@ -23,7 +24,7 @@ def config(method: str = "vanilla", seed: int = 0, epochs: int = 1, **changes: A
 
 
 class Recorder:
-    """A watch that writes down what it is told."""
+    """A listener that writes down what it is told."""
 
     def __init__(self, on_progress: Callable[[Job], None] = lambda job: None) -> None:
         self.told: list[tuple[str, str]] = []

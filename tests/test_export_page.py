@@ -11,7 +11,7 @@ from PIL import Image
 
 import foreign_models
 from fairflac.cli import main
-from fairflac.exporting.write import BATCHES, TOLERANCE
+from fairflac.exporting.formats import BATCHES, TOLERANCE
 from fairflac.nets.resnet import ResNet18
 
 PAGE = (Path(__file__).parents[1] / "docs" / "export.md").read_text()

@@ -12,7 +12,7 @@ from fairflac.losses import FLACLoss
 
 PAGE = (Path(__file__).parents[1] / "docs" / "loss.md").read_text()
 HOOK, *PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-PLAIN, LIGHTNING, ACCELERATE, TRAINER = PROGRAMS
+PLAIN, LIGHTNING, ACCELERATE, TRAINER, REACHABLE = PROGRAMS
 POINTS = 5  # that FLAC must win; it won 11 to 31
 
 
@@ -28,6 +28,11 @@ def run(program: str) -> None:
 def test_a_hook_catches_features(capsys: pytest.CaptureFixture[str]) -> None:
     run(HOOK)
     assert "[5, 32]" in capsys.readouterr().out
+
+
+def test_reachable_targets_are_reached(capsys: pytest.CaptureFixture[str]) -> None:
+    run(REACHABLE)
+    assert capsys.readouterr().out == "tensor(0.)\n"
 
 
 def test_plain(capsys: pytest.CaptureFixture[str]) -> None:

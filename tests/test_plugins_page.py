@@ -13,12 +13,15 @@ import pytest
 
 from fairflac.config import plugins
 from fairflac.config.run_config import resolve
+from fairflac.discovery import guesses
 from fairflac.errors import UserError
 from fairflac.reproduction import ray_executor as ray
+from fairflac.reproduction.local_executor import LocalExecutor
 from fairflac.reproduction.plan import jobs_for
-from fairflac.reproduction.scheduler import LocalExecutor
-from fairflac.reproduction.worker import Outcome
-from fairflac.runs.directory import Workspace, finished_runs
+from fairflac.reproduction.scheduler import JobResult
+from fairflac.runs.directory import Run, Workspace, finished_runs
+from fairflac.training.pipeline import train_config
+from planted_bars import draw_folder
 from program import Program, program, refused
 from small_runs import Recorder
 
@@ -31,10 +34,14 @@ def block(language: str) -> str:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)[0]
 
 
+EXAMPLE = block("python")
+PLUGIN = ("--plugin", "mine.py")
+
+
 @pytest.fixture(autouse=True)
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with mine.py; what is registered is forgotten afterwards."""
-    (tmp_path / "mine.py").write_text(block("python"))
+    (tmp_path / "mine.py").write_text(EXAMPLE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(plugins.VARIABLE, "")
     monkeypatch.setattr(plugins, "_done", set())
@@ -82,6 +89,50 @@ def test_workers_know_it_too(tmp_path: Path) -> None:
     assert "spread" in place.run(config).result["test"]
 
 
+def test_tune_searches_a_method_on_a_dataset_and_a_network(program: Program, workplace: Path) -> None:
+    """All three from the file; its dataset gets the validation split that a search needs."""
+    held_out = EXAMPLE.replace('        if split == "validation":\n            return None\n', "")
+    (workplace / "mine.py").write_text(held_out)
+    search = ("--search", "smoothing=0.05,0.2", "--trials", "2", "--rule", "worst-class")
+    answer = program("tune", "squares", "smooth", *search, "--set", "net=tiny", "--set", "epochs=1", *PLUGIN, "--json")
+    assert answer.code == 0, answer.err
+    best = json.loads(answer.out)["best"]
+    run = Run.finished(Path(best["run"]))
+    assert run.config["method_options"] == best["settings"] and "spread" in run.result["test"]
+    again = program(*shlex.split(best["command"])[1:])
+    assert again.code == 0 and str(run.path) in again.out, again.err  # which it finds trained
+
+
+def test_debias_trains_a_network_and_audit_opens_it(
+    program: Program, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bias model is a run of the method in the file."""
+    monkeypatch.setattr(guesses, "STEPS", 3)
+    monkeypatch.setattr(guesses, "EPOCHS", 1)
+    draw_folder(workplace / "bars", 120, aligned=0.9)
+    changes = ("net=tiny", "size=16", "epochs=1", "bias_model.method=smooth")
+    given = [word for change in changes for word in ("--set", change)]
+    answer = program("debias", "bars", *given, *PLUGIN, "--data", workplace)
+    assert answer.code == 0, answer.err
+    runs = finished_runs([workplace / "bars-debiased"])
+    assert {run.config["net"] for run in runs} == {"tiny"}
+    assert {run.config["method"] for run in runs} == {"vanilla", "smooth", "flac-b"}
+    assert "fairflac audit bars-debiased bars --plugin mine.py" in answer.out
+    audited = program("audit", "bars-debiased", "bars", "--data", workplace, "--json", *PLUGIN)
+    assert audited.code == 0 and json.loads(audited.out)["classes"] == ["lying", "standing"], audited.err
+
+
+def test_audit_of_a_dataset(program: Program, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guesses, "STEPS", 3)
+    monkeypatch.setattr(guesses, "EPOCHS", 1)
+    plugins.add_files([Path("mine.py")])
+    config, place = resolve("squares", "smooth", 0, {"net": "tiny", "epochs": 1}), Workspace(workplace, workplace)
+    run = train_config(config, place)
+    assert run is not None
+    found = json.loads(program("audit", run.path, "squares", "--data", workplace, "--json").out)
+    assert found["n"] == 400 and set(found["gaps"]) == {"brightness"}
+
+
 def test_a_file_is_sent_to_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plugins.add_files([Path("mine.py")])
     sent = plugins.texts()
@@ -93,8 +144,8 @@ def test_a_file_is_sent_to_another_machine(tmp_path: Path, monkeypatch: pytest.M
         for name in [name for kind, name in plugins._plugged if kind == group]:
             del registry[name]
     plugins._plugged.clear()
-    assert ray._work(config, place, None, {"/elsewhere/mine.py": "import nothing_like_it"}).end == "failed"
-    assert ray._work(config, place, None, sent) == Outcome("done")
+    assert ray._work(config, place, None, {"/result_on/mine.py": "import nothing_like_it"}).status == "failed"
+    assert ray._work(config, place, None, sent) == JobResult("done")
 
 
 def test_an_installed_package_needs_no_option(

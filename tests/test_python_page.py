@@ -57,9 +57,3 @@ def test_snippets_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
         exec(compile(block, "docs/python.md", "exec"), names)
     assert "pairs in a batch" in capsys.readouterr().out
     assert names["model"].method_.net.feature_dim == 16
-
-
-def test_the_page_names_every_parameter() -> None:
-    described = PAGE + (FLACClassifier.__doc__ or "")
-    missing = [name for name in FLACClassifier().get_params() if f"`{name}`" not in described]
-    assert missing == []

@@ -56,15 +56,15 @@ LAYERS = (
     ("config",),
     ("training", "discovery"),
     ("inference", "exporting", "reporting"),
-    ("debiasing", "auditing", "tuning", "reproduction", "estimator"),
+    ("debiasing", "discovering", "auditing", "tuning", "reproduction", "estimator"),
     ("api",),
     ("cli",),
 )
-LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+LEVEL = {name: level for level, packages in enumerate(LAYERS) for name in packages}
 
 
-def rooms_imported(path: Path) -> set[str]:
-    """Rooms of the package that a module imports anywhere in it, also inside functions."""
+def packages_imported(path: Path) -> set[str]:
+    """Parts of fairflac that a module imports anywhere in it, also inside functions."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "fairflac":
@@ -80,10 +80,10 @@ def test_nothing_imports_upwards() -> None:
     package = ROOT / "src" / "fairflac"
     upwards = []
     for path in SOURCES:
-        room = path.relative_to(package).parts[0].removesuffix(".py")
-        if room not in ("__init__", "__main__"):
+        name = path.relative_to(package).parts[0].removesuffix(".py")
+        if name not in ("__init__", "__main__"):
             upwards += [
-                f"{path.relative_to(package)} → {one}" for one in rooms_imported(path) if LEVEL[one] > LEVEL[room]
+                f"{path.relative_to(package)} → {one}" for one in packages_imported(path) if LEVEL[one] > LEVEL[name]
             ]
     assert upwards == []
 
@@ -91,6 +91,16 @@ def test_nothing_imports_upwards() -> None:
 def test_the_ground_floor() -> None:
     package = ROOT / "src" / "fairflac"
     assert {path.name for path in package.glob("*.py")} == {"__init__.py", "__main__.py", "errors.py", "types.py"}
+
+
+def test_no_two_classes_share_a_name() -> None:
+    """Who reads a name knows which class is meant; classes inside functions are left aside."""
+    places: dict[str, list[str]] = {}
+    for path in SOURCES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
 PAGES = ("CONTRIBUTING.md", "docs/architecture.md")
@@ -103,3 +113,21 @@ def test_every_path_that_a_page_names_exists(page: str) -> None:
     named = {path for path in named if "NAME" not in path and "DATASET" not in path}
     places = (ROOT, ROOT / "src" / "fairflac")
     assert named and [path for path in sorted(named) if not any((place / path).exists() for place in places)] == []
+
+
+def options_named(path: Path) -> list[str]:
+    """Options of the command line in messages of errors; those of a command that is written out are no riddle."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "UserError":
+            message = "".join(str(one.value) for one in ast.walk(node) if isinstance(one, ast.Constant))
+            if re.search(r"(?<![\w-])--[a-z]", message) and not re.search("fairflac |in Python", message):
+                found.append(f"{path.name}: {message}")
+    return found
+
+
+def test_errors_below_the_command_line_speak_to_users_of_python_too(tmp_path: Path) -> None:
+    below = [path for path in SOURCES if "cli" not in path.parts]
+    assert [line for path in below for line in options_named(path)] == []
+    (tmp_path / "module.py").write_text('raise UserError(f"{x}: leave out --size {size}")')
+    assert options_named(tmp_path / "module.py") == ["module.py: : leave out --size "]

@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairflac.api.images import audit, debias, predict
-    from fairflac.api.paper import reproduce
+    from fairflac.api.experiments import reproduce, tune
+    from fairflac.api.images import audit, debias, discover, predict
     from fairflac.api.runs import evaluate, export, report, train
     from fairflac.errors import UserError
     from fairflac.estimator import FLACClassifier
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         sup_info_nce,
         supcon_loss,
     )
+    from fairflac.metrics import score
     from fairflac.runs.directory import Run, Workspace
 
 __version__ = "0.1.0"
@@ -47,6 +48,7 @@ __all__ = [
     "class_dissimilarity",
     "class_given_bias",
     "debias",
+    "discover",
     "disentangling_loss",
     "entangling_loss",
     "evaluate",
@@ -59,26 +61,31 @@ __all__ = [
     "predict",
     "report",
     "reproduce",
+    "score",
     "sup_info_nce",
     "supcon_loss",
     "train",
+    "tune",
 ]
 
 # Where each name lives that is not a loss; it is imported when it is asked for, because torch takes seconds.
-_HOMES = {
+_MODULES = {
     "FLACClassifier": "estimator",
     "Run": "runs.directory",
     "UserError": "errors",
     "Workspace": "runs.directory",
     "audit": "api.images",
     "debias": "api.images",
+    "discover": "api.images",
     "evaluate": "api.runs",
     "export": "api.runs",
     "open_model": "inference.open",
     "predict": "api.images",
     "report": "api.runs",
-    "reproduce": "api.paper",
+    "reproduce": "api.experiments",
+    "score": "metrics",
     "train": "api.runs",
+    "tune": "api.experiments",
 }
 
 if not TYPE_CHECKING:  # a type checker would take it for any name
@@ -86,7 +93,7 @@ if not TYPE_CHECKING:  # a type checker would take it for any name
     def __getattr__(name: str) -> Any:
         if name not in __all__:
             raise AttributeError(f"module 'fairflac' has no attribute '{name}'")
-        return getattr(import_module(f"fairflac.{_HOMES.get(name, 'losses')}"), name)
+        return getattr(import_module(f"fairflac.{_MODULES.get(name, 'losses')}"), name)
 
 
 def __dir__() -> list[str]:

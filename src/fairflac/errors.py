@@ -7,7 +7,18 @@ from typing import NoReturn
 
 
 class UserError(Exception):
-    """What was wrong, where, and what to do, in one line."""
+    """A mistake that a user can mend: what was wrong, where, and what to do, in one line.
+
+    Args:
+        message: of which line breaks become blanks.
+
+    Example:
+        >>> try:  # doctest: +SKIP
+        ...     fairflac.train("biased-digits", "flca")
+        ... except fairflac.UserError as error:
+        ...     print(error)
+        unknown method 'flca': did you mean 'flac'?
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(" ".join(message.split()))
@@ -29,16 +40,22 @@ class Stopped(Exception):
     """Training was asked to stop (Ctrl-C, SIGTERM) and has saved its state."""
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
-    """Reject a name that is not in `known`, suggesting the nearest valid one."""
-    raise UserError(f"unknown {kind} '{name}': {hint(name, known)}")
+def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> NoReturn:
+    """Reject a name that is not in `known`, suggesting the nearest valid one. `where`: such as "of table2"."""
+    raise UserError(f"unknown {kind} '{name}' {where}".rstrip() + f": {hint(name, known)}")
 
 
 def hint(name: str, known: Iterable[str]) -> str:
     """The nearest name, or all of them."""
     known = sorted(known)
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    near = get_close_matches(name, known, n=1)
     return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
+
+
+def in_plain_words(complaint: str) -> str:
+    """Of pydantic: "Input should be a valid number, unable to parse string …" → "it should be a valid number"."""
+    first, _, _ = complaint.partition(", unable to parse")
+    return " ".join(first.replace("Value error, ", "").replace("Input should", "it should").split()).rstrip(".")
 
 
 def describe_os_error(error: OSError) -> str:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from auditing.toys import without_labels
+from auditing.toy_classifiers import without_labels
 from fairflac.discovery import guesses as guessing
 from fairflac.discovery.guesses import folds, guesses
 from toy import toy_data

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auditing.made import made_audit, measured
+from auditing.hand_made_audits import made_audit, measured
 from browser import Browser, chromium
 from fairflac.auditing.page import MISTAKES, render, surest_with_the_guess, write
 

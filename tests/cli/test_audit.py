@@ -67,10 +67,10 @@ def test_columns_are_groups(program: Program, folder_run: Run, photos: Path, tmp
     [
         (["nowhere", "PHOTOS"], ["there is no 'nowhere'"]),
         (["RUN", "nowhere"], ["no folder or file 'nowhere'"]),
-        (["RUN", "PHOTOS", "--set", "q=0.9"], ["--set changes a dataset"]),
+        (["RUN", "PHOTOS", "--set", "q=0.9"], ["settings are for datasets"]),
         (["RUN", "PHOTOS", "--split", "best"], ["best"]),
-        (["RUN", "PHOTOS", "--net", "resnet18"], ["--net"]),
-        (["RUN", "PHOTOS", "--classes", "a,b"], ["--classes"]),
+        (["RUN", "PHOTOS", "--net", "resnet18"], ["net resnet18"]),
+        (["RUN", "PHOTOS", "--classes", "a,b"], ["leave out classes"]),
         (["RUN", "PHOTOS", "-o", "TMP"], ["is a folder: name the page too"]),
         (["RUN", "biased-digits"], ["16 x 16", "28 x 28"]),
         (["RUN"], ["Missing argument"]),

@@ -47,6 +47,7 @@ def test_list(fairflac) -> None:  # type: ignore[no-untyped-def]
 def test_doctor(fairflac, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     found = json.loads(fairflac("doctor", "--json", "--data", tmp_path, "--runs", tmp_path / "a" / "b").out)
     assert found["torch"].startswith("2.") and "writable" in found["runs folder"]
+    assert "data get imagenet-weights" in found["imagenet-weights"]
     assert "data get mnist" in found["mnist"] and found["one step of the demo"].endswith("ms")
     assert found["precision auto means"].startswith(os.environ["FAIRFLAC_PRECISION"].replace("auto", ""))
 
@@ -70,7 +71,7 @@ def test_train_evaluate_and_train_again(fairflac, tmp_path: Path) -> None:  # ty
     assert json.loads(fairflac(*on, "--json").out)["metrics"] == again["metrics"]
     assert "biased-digits, train split" in fairflac(*on, "--set", "q=0.5", "--split", "train").out
     refused(fairflac(*on[:-1], "imagenet-a"), "imagenet-a")
-    refused(fairflac(*on[:-2], "--set", "q=0.5"), "--on")
+    refused(fairflac(*on[:-2], "--set", "q=0.5"), "give `on` too")
     write_text(run.path / "result-on-imagenet-a.json", "{}")
     fairflac(*command, "--restart")
     assert run.done and run.last.stat().st_mtime_ns > before
@@ -120,14 +121,14 @@ def test_demo_from_end_to_end(fairflac, tmp_path: Path) -> None:  # type: ignore
         (["biased-digits", "flac", "--set", "batch_size=1"], ["batch_size = 1"]),
         (["biased-digits", "flac", "--precision", "fp8"], ["precision"]),
         (["biased-digits", "vanilla", "--set", "selection=accuracy"], ["validation"]),
-        (["biased-digits", "vanilla", "--seed", "-1"], ["--seed"]),
-        (["biased-digits"], ["'method'"]),
+        (["biased-digits", "vanilla", "--seed", "-1"], ["--seed", "it should be greater than or equal to 0"]),
+        (["biased-digits"], ["'method'", "fairflac train --help"]),
         (["biased-digits", "vanilla", "--seed", "99999999999"], ["--seed"]),
         (["biased-digits", "vanilla", "--set", "validation=0.9999"], ["batches of 128", "validation = 0.9999"]),
         (["biased-digits", "vanilla", "--precision", "16-mixed"], ["needs a GPU"]),
         (["biased-digits", "flac", "--set", "bias_model=3"], ["give a run directory"]),
         (["biased-digits", "flac", "--set", "bias_model.seed=x"], ["bias_model.seed"]),
-        (["biased-digits", "flac", "--set", "bias_model.dataset=3"], ["dataset of the bias model"]),
+        (["biased-digits", "flac", "--set", "bias_model.dataset=3"], ["unknown dataset '3' of the bias model"]),
         (["biased-digits", "flac", "--set", "net=[1]"], ["unknown net"]),
         (["biased-digits", "flac", "--set", "target=3"], ["target"]),
         (["biased-mnist", "vanilla"], ["fairflac data get mnist"]),

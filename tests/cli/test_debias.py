@@ -10,21 +10,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from fairflac.auditing.subject import Choice as AuditChoice
-from fairflac.auditing.subject import subject
+from fairflac.auditing.images import ImageSelection, select_images
 from fairflac.cli import app
-from fairflac.debiasing.clock import Clock
-from fairflac.debiasing.plan import BiasWork, Size
+from fairflac.debiasing.budget import BiasModelCost, TimeBudget, TrainingSetup
 from fairflac.errors import UserError
 from fairflac.inference.open import open_model
 from fairflac.runs.directory import Run
 from planted_bars import draw_folder
 from program import Program
 
-TINY = Size("simple-conv", 32, 6, 32, 4, 1.0)
+TINY = TrainingSetup("simple-conv", 32, 6, 32, 4, 1.0)
 
 
-def tiny(images: int, side: int, clock: Clock, work: BiasWork, asked: dict[str, Any]) -> Size:
+def tiny(images: int, side: int, clock: TimeBudget, work: BiasModelCost, asked: dict[str, Any]) -> TrainingSetup:
     return replace(TINY, epochs=asked.get("epochs", TINY.epochs))
 
 
@@ -32,7 +30,7 @@ def tiny(images: int, side: int, clock: Clock, work: BiasWork, asked: dict[str, 
 def tiny_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAIRFLAC_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr("fairflac.debiasing.plan.fitting", tiny)
+    monkeypatch.setattr("fairflac.debiasing.plan.choose_setup", tiny)
 
 
 def call(*words: str) -> str:
@@ -75,12 +73,14 @@ def test_other_commands_take_what_is_left(tmp_path: Path, program: Program, monk
         assert program("report", left, "-o", page).code == 0 and page.exists()
     vanilla = next((tmp_path / "bars-debiased").rglob("vanilla/*/done")).parent
     assert program("compare", model, vanilla).code == 0
-    opened_as = AuditChoice("bars", tmp_path / "data")
+    opened_as = ImageSelection("bars", tmp_path / "data")
     assert (
-        subject(open_model(model), opened_as).notes[0].endswith("the test split of bars.")
+        select_images(open_model(model), opened_as).notes[0].endswith("the test split of bars.")
     )  # those that it was not trained on
-    monkeypatch.setattr("fairflac.auditing.subject.FEWEST", 100)
-    assert "may have been trained on some" in subject(open_model(model), opened_as).notes[1]  # all: these are too few
+    monkeypatch.setattr("fairflac.auditing.images.FEWEST", 100)
+    assert (
+        "may have been trained on some" in select_images(open_model(model), opened_as).notes[1]
+    )  # all: these are too few
 
 
 def test_a_run_or_its_weights_as_bias_model(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_time_that_runs_short_shortens_what_is_left_and_a_restart_keeps_it(
     done = {path: path.stat().st_mtime_ns for path in (tmp_path / "bars-debiased").rglob("done")}
     told = call("bars", "--budget", "1s")
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "bars-debiased").rglob("done")} == done
-    assert "of 1 seconds" in told
+    assert "of 1 s" in told
 
 
 def test_paths_of_a_table_stay_in_its_folder(tmp_path: Path) -> None:

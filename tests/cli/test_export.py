@@ -24,7 +24,7 @@ def test_in_words(program: Program, folder_run: Run, tmp_path: Path) -> None:
     assert answer.code == 0, answer.err
     for part in (str(file), "answers as the run does: ", str(tmp_path / "model.json"), str(tmp_path / "model.md")):
         assert part in answer.out
-    assert "\nlicense: cc-by-4.0\n" in (tmp_path / "model.md").read_text()
+    assert '\nlicense: "cc-by-4.0"\n' in (tmp_path / "model.md").read_text()
 
 
 def test_mistakes(program: Program, folder_run: Run, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairflac.cli import main
-from fairflac.reporting.figures.registry import NAMES, _endings
+from fairflac.reporting.figures import NAMES, _endings
 from reporting.hand_made import photos, table, write_run
 
 

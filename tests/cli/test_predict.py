@@ -77,7 +77,9 @@ def test_every_name_can_be_read_back(name: bytes) -> None:
 
 
 def test_mistakes(program: Program, folder_run: Run, folder: Path, tmp_path: Path) -> None:
-    refused(program("predict", folder_run.path, folder, "--strict", "-o", tmp_path / "a.csv"), "c.png", "--strict")
+    refused(
+        program("predict", folder_run.path, folder, "--strict", "-o", tmp_path / "a.csv"), "c.png", "leave out strict"
+    )
     assert not (tmp_path / "a.csv").exists()
     refused(program("predict", folder_run.path, folder / "c.png"), "1 of 1 files cannot be read")
     refused(program("predict", folder_run.path, folder, "--csv", "--json"), "exclude each other")
@@ -97,4 +99,4 @@ def test_a_model_of_somebody_else(program: Program, folder: Path, tmp_path: Path
     path = foreign_models.torchscript(tmp_path / "model.pt")
     answer = program("predict", path, folder / "a.png", "--size", "8", "--classes", "a, b,c,d", "--json")
     assert json.loads(answer.out)["images"][0]["class"] in foreign_models.CLASSES
-    refused(program("predict", path, folder / "a.png"), "--size")
+    refused(program("predict", path, folder / "a.png"), "give size too")

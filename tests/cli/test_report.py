@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairflac.cli import main
-from fairflac.reporting.page import render as html
+from fairflac.reporting import page as html
 from fairflac.runs.directory import Run, find_runs
 
 TINY = ["--set", "epochs=1", "--set", "channels=[2,2,2,2]", "--set", "kernel_size=3"]

@@ -26,7 +26,7 @@ def call(monkeypatch, *words):
 @pytest.fixture
 def tiny_scale(monkeypatch):
     """Digits for seconds, in place of the digits for minutes that `--scale cpu` has."""
-    small = scales.Reduced("tiny", "biased-digits", SMALL, seeds=1)
+    small = scales.ReducedScale("tiny", "biased-digits", SMALL, seeds=1)
     monkeypatch.setattr(scales, "_load_scales", lambda: {"table11": small, "table2": small})
 
 
@@ -51,10 +51,10 @@ def test_a_table_is_made_once_and_rebuilt_from_its_runs(tiny_scale, monkeypatch,
 class InThisProcess:
     """Trains one run after the other. Starting a process for each takes longer than these runs do."""
 
-    def run(self, jobs, workspace, watch):
+    def run(self, jobs, workspace, listener):
         for job in jobs:
             train_config(job.config, replace(workspace, silent=True))
-            watch.finished(job)
+            listener.finished(job)
         return {}
 
 
@@ -95,7 +95,7 @@ def test_data_that_is_not_there_is_a_gap_with_a_reason_and_loses_nothing(monkeyp
         (["table2", "--q", "x"], "give numbers"),
         (["table2", "--only", "flc"], "did you mean 'flac'"),
         (["figure5", "--from", "."], "no run of figure5"),
-        (["table2", "--from", "nowhere"], "no such folder"),
+        (["table2", "--from", "nowhere"], "there is no folder"),
         (["table1", "--only", "flac"], "table1 shows what it shows"),
         (["table2", "--address", "127.0.0.1:6379"], "is for --executor ray"),
         (["table2", "--executor", "ray", "--workers", "2"], "are for --executor local"),
@@ -109,7 +109,7 @@ def test_mistakes_are_one_line(monkeypatch, tmp_path, capsys, words, message):
 
 
 def test_the_list_says_what_each_needs(monkeypatch, capsys):
-    monkeypatch.setattr("fairflac.reproduction.estimate.seconds_per_image", lambda plain: 0.01)
+    monkeypatch.setattr("fairflac.reproduction.plan.seconds_per_image", lambda plain: 0.01)
     assert call(monkeypatch, "--list", "--json") == 0
     entries = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
     assert len(entries) == 16

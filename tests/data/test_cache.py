@@ -60,7 +60,7 @@ def test_broken_images_are_left_out_and_named(folder: Path, capsys: pytest.Captu
     assert images.pixels[:, 0, 0, 0].tolist() == [0, 80, 160] and len(images.digests) == 3
     told = capsys.readouterr().err
     assert "2 of 5 files" in told and "'1.png'" in told and "'3.png'" in told
-    with pytest.raises(UserError, match=r"'1\.png'.*--strict"):
+    with pytest.raises(UserError, match=r"'1\.png'.*leave out strict"):
         read(folder, strict=True)
     assert read(folder).kept.tolist() == [0, 2, 4]  # from the cache now
 

@@ -8,7 +8,7 @@ from PIL import Image
 
 from data.portraits import draw
 from fairflac.data.sets import celeba as module
-from fairflac.data.sets.celeba import TEST, TRAIN, VALIDATION, CelebA, group_counts, read_lists, warn_of_few
+from fairflac.data.sets.celeba import TEST, TRAIN, VALIDATION, CelebA, group_counts, read_annotations, warn_of_few
 from fairflac.data.sets.faces import Faces
 from fairflac.errors import UserError
 
@@ -183,7 +183,7 @@ def test_wrong_lists_are_named(file: str, old: str, new: str, complaint: str, tm
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(UserError, match=complaint):
-        read_lists(tmp_path, ("Male", "Blond_Hair"))
+        read_annotations(tmp_path, ("Male", "Blond_Hair"))
 
 
 def test_missing_lists_are_named(tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def test_check_names_a_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(imagenet9, "PER_SYNSET", {"train": (1, 1), "val": (1, 1)})
     ImageNet9.check(tmp_path)
     (tmp_path / "imagenet" / "val" / "n01978287" / "photo_000.JPEG").write_bytes(b"")
-    with pytest.raises(UserError, match=r"n01978287/photo_000\.JPEG' is no image"):
+    with pytest.raises(UserError, match=r"n01978287/photo_000\.JPEG' is not an image"):
         ImageNet9.check(tmp_path)
 
 

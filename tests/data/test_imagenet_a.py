@@ -34,7 +34,7 @@ def test_check_tells_of_absent_classes(root: Path) -> None:
     assert counts.startswith(f"{2 * len(PRESENT)} images of {len(PRESENT)} synsets") and "crab 0" in counts
     assert "no images of crab" in absent
     (root / "imagenet-a" / PRESENT[0] / "photo_001.jpg").write_bytes(b"")
-    with pytest.raises(UserError, match=r"photo_001\.jpg' is no image"):
+    with pytest.raises(UserError, match=r"photo_001\.jpg' is not an image"):
         ImageNetA.check(root)
 
 

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from fairflac.debiasing import plan as budget
-from fairflac.debiasing.clock import Clock, parse_budget
-from fairflac.debiasing.plan import BiasWork, batch_size, fitting
+from fairflac.debiasing import budget
+from fairflac.debiasing.budget import BiasModelCost, TimeBudget, batch_size, choose_setup
 from fairflac.errors import UserError
+from fairflac.system.progress import parse_duration
 
 
 @pytest.fixture
@@ -19,66 +19,68 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_times_are_read() -> None:
-    assert [parse_budget(text) for text in ("90s", "10m", " 1.5h ")] == [90, 600, 5400]
+    assert [parse_duration(text) for text in ("90s", "10m", " 1.5h ")] == [90, 600, 5400]
 
 
 @pytest.mark.parametrize("text", ["10", "m", "-3m", "0m", "ten minutes", "5d"])
 def test_what_is_no_time_is_told(text: str) -> None:
     with pytest.raises(UserError, match="such as 90s"):
-        parse_budget(text)
+        parse_duration(text)
 
 
-def clock(seconds: float | None) -> Clock:
+def clock(seconds: float | None) -> TimeBudget:
     """Just started."""
-    return Clock(seconds)
+    return TimeBudget(seconds)
 
 
 @pytest.mark.usefixtures("steady")
 @pytest.mark.parametrize("images", [120, 2_000, 120_000, 2_000_000])
 @pytest.mark.parametrize("seconds", [120.0, 600.0, 3600.0])
-@pytest.mark.parametrize("bias", [BiasWork(), BiasWork(runs=1, reading=10.0)])
-def test_a_plan_with_everything_in_it_keeps_its_budget(images: int, seconds: float, bias: BiasWork) -> None:
+@pytest.mark.parametrize("bias", [BiasModelCost(), BiasModelCost(runs=1, reading=10.0)])
+def test_a_plan_with_everything_in_it_keeps_its_budget(images: int, seconds: float, bias: BiasModelCost) -> None:
     epoch = images * 32**2 * 1e-7 * budget.EPOCH
     least = epoch * budget.FEWEST * (1 + budget.AGAINST + bias.runs) + bias.reading + budget.ENDING
     if least > seconds * (1 - budget.RESERVE):
         with pytest.raises(UserError, match=r"is too little: .* at least"):
-            fitting(images, 300, clock(seconds), bias)
+            choose_setup(images, 300, clock(seconds), bias)
         return
-    size = fitting(images, 300, clock(seconds), bias)
+    size = choose_setup(images, 300, clock(seconds), bias)
     assert size.seconds(bias) <= seconds * (1 - budget.RESERVE)
     assert budget.FEWEST <= size.epochs <= budget.EPOCHS[1]
-    assert fitting(images, 300, clock(10 * seconds), bias).size >= size.size  # more time never makes it smaller
+    assert choose_setup(images, 300, clock(10 * seconds), bias).size >= size.size  # more time never makes it smaller
 
 
 @pytest.mark.usefixtures("steady")
 def test_a_bias_model_that_takes_long_leaves_less_for_the_others() -> None:
-    alone = fitting(2_000, 300, clock(600))
-    assert fitting(2_000, 300, clock(600), BiasWork(images=500_000)).epoch_seconds < alone.epoch_seconds
+    alone = choose_setup(2_000, 300, clock(600))
+    assert choose_setup(2_000, 300, clock(600), BiasModelCost(images=500_000)).epoch_seconds < alone.epoch_seconds
     with pytest.raises(UserError, match="too little"):
-        fitting(2_000, 300, clock(600), BiasWork(reading=700))
+        choose_setup(2_000, 300, clock(600), BiasModelCost(reading=700))
 
 
 @pytest.mark.usefixtures("steady")
 def test_what_the_user_set_stays() -> None:
-    found = fitting(1_000, 300, clock(1e6), asked={"net": "simple-conv", "size": 48, "epochs": 7, "batch_size": 32})
+    found = choose_setup(
+        1_000, 300, clock(1e6), asked={"net": "simple-conv", "size": 48, "epochs": 7, "batch_size": 32}
+    )
     assert (found.net, found.size, found.epochs, found.batch_size) == ("simple-conv", 48, 7, 32)
-    assert fitting(1_000, 300, clock(None), asked={"size": 40}).size == 40
+    assert choose_setup(1_000, 300, clock(None), asked={"size": 40}).size == 40
     with pytest.raises(UserError, match="too little"):
-        fitting(1_000, 300, clock(60), asked={"net": "resnet18", "size": 300, "epochs": 500})
+        choose_setup(1_000, 300, clock(60), asked={"net": "resnet18", "size": 300, "epochs": 500})
 
 
 @pytest.mark.usefixtures("steady")
 def test_a_large_budget_takes_the_best_and_small_images_are_not_enlarged() -> None:
-    assert fitting(1_000, 300, clock(1e6)).settings()["size"] == 128
-    assert fitting(1_000, 72, clock(1e6)).size == 64
-    small = fitting(1_000, 10, clock(1e6))
+    assert choose_setup(1_000, 300, clock(1e6)).settings()["size"] == 128
+    assert choose_setup(1_000, 72, clock(1e6)).size == 64
+    small = choose_setup(1_000, 10, clock(1e6))
     assert (small.net, small.size) == ("simple-conv", 32)
-    usual = fitting(1_000, 300, clock(None))
+    usual = choose_setup(1_000, 300, clock(None))
     assert (usual.net, usual.size) == ("resnet18", 64)
 
 
 def test_the_clock_shortens_what_is_left() -> None:
-    late = Clock(300.0, start=time.monotonic() - 100)
+    late = TimeBudget(300.0, start=time.monotonic() - 100)
     left = 300 * (1 - budget.RESERVE) - budget.ENDING - 100
     assert late.left == pytest.approx(left, abs=1)
     assert late.affords(left / 20, wanted=12) == 12
@@ -89,17 +91,17 @@ def test_the_clock_shortens_what_is_left() -> None:
 
 def test_the_time_is_told() -> None:
     def told(seconds: float | None, spent: float) -> str:
-        return str(Clock(seconds, start=time.monotonic() - spent))
+        return str(TimeBudget(seconds, start=time.monotonic() - spent))
 
-    assert told(480.0, 540.0) == "took 9 of 8 minutes"
-    assert told(600.0, 450.0) == "took 7.5 of 10 minutes"
-    assert told(90.0, 30.0) == "took 30 of 90 seconds"
-    assert told(None, 600.0) == "took 10 minutes"
+    assert told(480.0, 540.0) == "took 9 min of 8 min"
+    assert told(600.0, 450.0) == "took 8 min of 10 min"
+    assert told(90.0, 30.0) == "took 30 s of 90 s"
+    assert told(None, 600.0) == "took 10 min"
 
 
 @pytest.mark.usefixtures("steady")
 def test_few_images_are_seen_often_and_many_seldom() -> None:
-    few, many = fitting(120, 300, clock(None)), fitting(120_000, 300, clock(None))
+    few, many = choose_setup(120, 300, clock(None)), choose_setup(120_000, 300, clock(None))
     assert (few.epochs, few.batch_size) == (60, 16)
     assert (many.epochs, many.batch_size) == (10, 128)
     assert (few.early_epochs, many.early_epochs) == (6, 1)
@@ -110,4 +112,4 @@ def test_a_batch_leaves_four_steps_in_an_epoch() -> None:
 
 
 def test_the_time_of_a_step_is_measured_here() -> None:
-    assert fitting(100, 36, clock(1e9)).epoch_seconds > 0
+    assert choose_setup(100, 36, clock(1e9)).epoch_seconds > 0

@@ -13,7 +13,7 @@ from fairflac.data.batches import ImageInputs
 from fairflac.discovery.bias_model import bias_source
 from fairflac.errors import UserError
 from fairflac.metrics.evidence import count_guesses
-from fairflac.nets.simple_conv import SimpleConvNet
+from fairflac.nets.small import SimpleConvNet
 from fairflac.runs.directory import Run, Workspace, find_runs
 from fairflac.training.build import load_config, load_method, load_split
 from fairflac.training.evaluate import infer

@@ -9,13 +9,14 @@ import pytest
 import yaml
 from PIL import Image
 
-from fairflac.exporting.card import escaped, markdown_table, model_card, yaml_lines
-from fairflac.exporting.write import export
+from fairflac.exporting.card import model_card
+from fairflac.exporting.formats import export
 from fairflac.inference.open import open_model
 from fairflac.inference.predict import answers
 from fairflac.metrics import measure
 from fairflac.runs.directory import Run
 from fairflac.system import checkpoint
+from fairflac.system.tables import escape_markdown
 
 
 def header_of(card: str) -> dict[str, object]:
@@ -36,15 +37,9 @@ def test_the_header_is_what_hubs_read(tiny_run: Run) -> None:
     assert header_of(model_card(tiny_run))["license"] == "other"
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"a": "no", "b": "1e3", "c": "x: y # z", "d": "", "e": [], "f": "- dash", "g": "null", "h": "ü \"q\" 'p'"},
-        {"list": [{"one": 1, "two": [1.5, None, True]}, ["nested", ["deep"]], {"three": {"four": "five"}}]},
-    ],
-)
-def test_whatever_is_in_the_header_is_yaml(value: dict[str, object]) -> None:
-    assert yaml.safe_load("\n".join(yaml_lines(value))) == value
+@pytest.mark.parametrize("licence", ["no", "1e3", "x: y # z", "- dash", "null", "ü \"q\" 'p'", "a\nb", "{a: [b]}"])
+def test_whatever_is_in_the_header_is_yaml(tiny_run: Run, licence: str) -> None:
+    assert header_of(model_card(tiny_run, licence=licence))["license"] == licence
 
 
 def test_a_card_says_what_the_run_knows(tiny_run: Run) -> None:
@@ -78,7 +73,9 @@ def test_what_has_to_be_said_first_comes_first(tiny_run: Run, tmp_path: Path) ->
     run = Run(shutil.copytree(tiny_run.path, tmp_path / "run"))
     (run.path / "result.json").write_text(json.dumps(run.result | {"validation": {"accuracy": 1.0, "n": 1000}}))
     card = model_card(run)
-    assert card.index("# vanilla on biased-digits") < card.index("> **Mind:** ") < card.index("An image classifier of")
+    assert (
+        card.index("# vanilla on biased-digits") < card.index("> **Warning:** ") < card.index("An image classifier of")
+    )
 
 
 HOSTILE = "a|b `c` *d* _e_ [f](g) <script>alert(1)</script> ~~h~~\n# i"
@@ -94,10 +91,10 @@ def test_names_of_classes_mean_nothing_to_markdown(folder_run: Run, tmp_path: Pa
     card = model_card(run)
     assert "Every class:" in card and "confusion matrix" in card and "Always saying" in card
     prose = re.sub(r"(`{3,}).*?\n\1", "", card, flags=re.DOTALL)
-    plain = prose.replace(escaped(HOSTILE), "")
+    plain = prose.replace(escape_markdown(HOSTILE), "")
     for part in ("<script", "*d*", "`c`", "_e_", "[f](", "# i"):
         assert part not in plain and HOSTILE not in prose, part
-    assert "| " + escaped(HOSTILE) + " | " in card
+    assert "| " + escape_markdown(HOSTILE) + " | " in card
     tables = [line for line in card.splitlines() if line.startswith("| ")]
     assert all(len(re.findall(r"(?<!\\)\|", line)) in (3, 4, 5) for line in tables)
 
@@ -130,7 +127,3 @@ def test_the_program_on_the_card_runs_and_agrees(
     (answer,) = answers(open_model(str(folder_run.path)), [tmp_path / "photo.png"])
     assert answer.guesses[0].name == name
     assert answer.guesses[0].probability == pytest.approx(float(probability), abs=1e-4)
-
-
-def test_cells_of_a_table_stay_in_their_cells() -> None:
-    assert markdown_table(["a"], [["x | y\nz"]]).splitlines() == ["| a |", "|---|", "| x \\| y z |"]

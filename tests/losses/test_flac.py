@@ -29,8 +29,8 @@ def kernel(a: list[float], b: list[float], name: str, exponent: float) -> float:
 
 
 def slow_flac(b: Tensor, h: Tensor, y: Tensor, *, kind: str, exponent: float, divergence: str, pairs: str,
-              threshold: str, reduction: str, normalize: bool) -> float:  # fmt: skip
-    """Eq. 1-6, sample by sample."""
+              threshold: str, reduction: str, normalize: bool, least: float | None = None) -> float:  # fmt: skip
+    """Eq. 1-6, sample by sample; with `least`, that is the target of pairs with one attribute, and 1 of the others."""
     if normalize:
         b, h = b / b.norm(dim=1, keepdim=True), h / h.norm(dim=1, keepdim=True)
     bs, hs, n = b.tolist(), h.tolist(), len(y)
@@ -47,13 +47,16 @@ def slow_flac(b: Tensor, h: Tensor, y: Tensor, *, kind: str, exponent: float, di
         a10, a01 = same_y and differs, not same_y and kb[i][j] > limit
         return {"conflicting": a10 or a01, "all": True, "same-target": a10, "different-target": a01}[pairs]
 
+    def wanted(i: int, j: int) -> float:
+        return 1 - kb[i][j] if least is None else least if kb[i][j] > limit else 1.0
+
     terms = []
     for j in range(n):
         partners = [i for i in range(n) if in_s(i, j)]
-        sum_b = sum(1 - kb[i][j] for i in partners) + 1e-7
+        sum_b = sum(wanted(i, j) for i in partners) + 1e-7
         sum_h = sum(kh[i][j] for i in partners) + 1e-7
         for i in partners:
-            p, q = (1 - kb[i][j]) / sum_b, kh[i][j] / sum_h
+            p, q = wanted(i, j) / sum_b, kh[i][j] / sum_h
             if divergence == "mse":
                 terms.append((p - q) ** 2)
             elif divergence == "kl":
@@ -98,6 +101,66 @@ def test_the_papers_text() -> None:
         threshold="midrange-off-diagonal", reduction="sum", normalize=False,
     )  # fmt: skip
     assert float(FLACLoss.paper()(b, h, y)) == pytest.approx(slow, rel=1e-9)
+
+
+# K of two orthogonal unit rows, by hand: their distance is the root of 2.
+ORTHOGONAL = {("student-t", 0.5): 0.45679, ("student-t", 1.0): 0.41421, ("cosine", 1.0): 0.5, ("rbf", 1.0): 0.36788}
+
+
+@pytest.mark.parametrize("pairs", ["conflicting", "all"])
+@pytest.mark.parametrize(("kind", "exponent"), ORTHOGONAL)
+def test_reachable_targets_equal_the_equations_with_an_ideal_bias_model(kind: str, exponent: float, pairs: str) -> None:
+    b, h, y = biased_batch(seed=5)
+    shared = {"divergence": "jeffreys", "pairs": pairs, "threshold": "midrange", "reduction": "mean"}
+    ours = flac_loss(b, h, y, kernel=kind, exponent=exponent, targets="reachable", **shared)  # type: ignore[arg-type]
+    slow = slow_flac(b, h, y, kind=kind, exponent=exponent, normalize=True, least=ORTHOGONAL[kind, exponent], **shared)
+    assert float(ours) == pytest.approx(slow, rel=1e-3) and slow != 0  # K_0 has five digits here
+
+
+def test_reachable_targets_ask_which_pairs_share_the_attribute_and_not_how_far_they_are() -> None:
+    b, h, y = biased_batch(seed=6)
+    loss = FLACLoss(targets="reachable")
+    value, pairs = loss(b, h, y), loss.stats["pairs"]
+    closer = b + 0.02 * torch.rand(b.shape, generator=torch.Generator().manual_seed(1), dtype=b.dtype)
+    assert float(loss(closer, h, y)) == pytest.approx(float(value), rel=1e-12) and loss.stats["pairs"] == pairs
+    assert float(FLACLoss()(closer, h, y)) != pytest.approx(float(FLACLoss()(b, h, y)), rel=1e-6)
+
+
+def test_features_of_any_length_reach_every_target() -> None:
+    b, h, y = biased_batch(seed=6)
+    loss = FLACLoss(normalize=False)
+    loss(b, h, y)
+    assert loss.stats["out_of_reach"] == 0
+    with pytest.raises(ValueError, match="needs normalize"):
+        FLACLoss(normalize=False, targets="reachable")
+
+
+def test_a_sure_bias_model_asks_for_what_cannot_be_reached() -> None:
+    """Four samples of each class and attribute; what the loss ends at when features are free but for their sign."""
+    y, attribute = torch.tensor([0, 0, 1, 1]).repeat(4), torch.tensor([0, 1, 0, 1]).repeat(4)
+    ends, shares = {}, {}
+    for targets in ("dissimilarity", "reachable"):
+        loss = FLACLoss(targets=targets)  # type: ignore[arg-type]
+        h = torch.rand(16, 8, generator=torch.Generator().manual_seed(0)).requires_grad_()
+        optimiser = torch.optim.Adam([h], lr=0.02)
+        for _ in range(400):
+            optimiser.zero_grad()
+            value = loss(torch.eye(2)[attribute], h.relu(), y)
+            value.backward()
+            optimiser.step()
+        ends[targets], shares[targets] = float(value.detach()), float(loss.stats["out_of_reach"])
+    assert shares == {"dissimilarity": 0.5, "reachable": 0}  # all of A01: their targets are too small
+    assert ends["reachable"] < 1e-3 < 0.05 < ends["dissimilarity"]
+
+
+def test_share_out_of_reach_by_hand() -> None:
+    """A row of two pairs with targets a : b can be had from similarities between K_0 and 1 if a / b is K_0 or more."""
+    y = torch.tensor([0, 0, 1])  # 0 and 1 differ in their attribute (A10), 0 and 2 share it (A01)
+    for angle, expected in ((0.0, 2 / 4), (0.135, 0.0)):
+        b = torch.tensor([[1.0, 0.0], [0.0, 1.0], [math.cos(angle), -math.sin(angle)]])
+        loss = FLACLoss()
+        loss(b, torch.rand(3, 4), y)
+        assert loss.stats["pairs"] == 4 and float(loss.stats["out_of_reach"]) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("kind", KERNELS)
@@ -178,7 +241,9 @@ def test_half_precision_is_computed_in_fp32(dtype: torch.dtype) -> None:
     torch.testing.assert_close(half, FLACLoss()(b.float(), h.float(), y))
 
 
-@pytest.mark.parametrize("wrong", [{"kernel": "gauss"}, {"pairs": "some"}, {"reduction": "none"}, {"exponent": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"kernel": "gauss"}, {"pairs": "some"}, {"reduction": "none"}, {"targets": "x"}, {"exponent": 0}]
+)
 def test_wrong_arguments_are_named(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         FLACLoss(**wrong)  # type: ignore[arg-type]

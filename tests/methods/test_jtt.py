@@ -48,7 +48,7 @@ def test_the_loss_is_cross_entropy_whoever_was_wrong(fabric: Fabric) -> None:
 
 
 def test_a_stage_one_without_errors_is_said() -> None:
-    with pytest.raises(UserError, match=r"stop it earlier \(--set bias_model.epochs"):
+    with pytest.raises(UserError, match=r"stop it earlier \(set bias_model.epochs"):
         JTT(ToyNet(2), TASK).prepare(training_set(predicted=[0, 1], y=[0, 1]))
 
 

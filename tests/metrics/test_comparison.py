@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 from fairflac.errors import UserError
 from fairflac.metrics import summary
-from fairflac.metrics.comparison import compare
+from fairflac.metrics.comparison import clearly_worse, compare
 from fairflac.metrics.predictions import Predictions
 from prediction_table import make
 
@@ -71,3 +71,13 @@ def test_other_images_are_refused() -> None:
     other, _ = two_models(5)
     with pytest.raises(UserError, match="different images"):
         compare(first, other)
+
+
+def test_classes_that_lost() -> None:
+    y = [0] * 40 + [1] * 20 + [2] * 40
+    before = make(y, y, y, attributes=0)
+    said = np.array(y)
+    said[:2], said[60:75] = 1, 0
+    (lost,) = clearly_worse(before, replace(before, prediction=said))
+    assert (lost.label, lost.before, lost.after) == (2, 1.0, pytest.approx(25 / 40)) and lost.difference.high < 0
+    assert clearly_worse(replace(before, prediction=said), before) == []

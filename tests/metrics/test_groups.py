@@ -1,3 +1,5 @@
+"""Groups, classes and calibration, by hand and by loops."""
+
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairflac.metrics import METRICS, accuracy, group_table, summary
+from fairflac.metrics.groups import (
+    calibration_error,
+    calibration_interval,
+    class_accuracy,
+    confusion,
+    majority,
+)
 from fairflac.metrics.predictions import Predictions
 from fairflac.types import Attribute, TaskSpec
 from prediction_table import make
@@ -90,3 +99,57 @@ def test_tasks_stored_before_there_were_small_cells() -> None:
     old = task.to_dict()
     del old["attributes"]["texture1"]["min_cell"], old["attributes"]["texture1"]["repeats"]
     assert TaskSpec.from_dict(old).attributes["texture1"] == Attribute(("0", "1"), (0, 1))
+
+
+Y = [0] * 40 + [1] * 20 + [2] * 40
+SAID = [0] * 30 + [1] * 10 + [1] * 20 + [0] * 40
+
+
+def test_confusion_and_accuracy_of_each_class() -> None:
+    table = make(Y, Y, SAID, attributes=0)
+    assert confusion(table).tolist() == [[30, 10, 0], [0, 20, 0], [40, 0, 0]]
+    assert confusion(table, classes=4).shape == (4, 4)
+    found = class_accuracy(table)
+    assert [one.value for one in found.values()] == [0.75, 1.0, 0.0] and [one.n for one in found.values()] == [
+        40,
+        20,
+        40,
+    ]
+    assert 0.8 < found[1].low < 1 == found[1].high
+    assert list(class_accuracy(table.take(np.arange(40, 60)))) == [1]
+
+
+def test_the_most_frequent_class_of_the_training_images() -> None:
+    table = make(Y, Y, SAID, attributes=0)
+    found = majority(table, [50, 10, 40])
+    assert (found.label, found.accuracy.value) == (0, 0.4)
+    assert found.right.value == 0.5 and not found.beaten  # 10 of 100 images more: may be chance
+    assert majority(table, [10, 50, 40]).beaten
+    assert not majority(make(Y, Y, [0] * 100, attributes=0), [50, 10, 40]).beaten
+
+
+def test_by_a_loop() -> None:
+    rng = np.random.default_rng(0)
+    score, right = rng.random(500), rng.random(500) < 0.6
+    total = 0.0
+    for low in range(15):
+        inside = (score >= low / 15) & (score < (low + 1) / 15)
+        total += inside.sum() / 500 * abs(right[inside].mean() - score[inside].mean())
+    assert calibration_error(score, right) == pytest.approx(total)
+
+
+def test_ends() -> None:
+    right = np.array([True, False] * 50)
+    assert calibration_error(np.full(100, 0.5), right) == pytest.approx(0)
+    assert calibration_error(np.ones(100), right) == 0.5  # always sure, right half of the time
+    assert calibration_error(np.ones(3), np.ones(3, dtype=bool)) == 0
+
+
+def test_interval_holds_the_error_of_other_samples() -> None:
+    rng = np.random.default_rng(0)
+    inside = 0
+    for _ in range(40):
+        score = rng.uniform(0.5, 1, 400)
+        low, high = calibration_interval(score, rng.random(400) < score - 0.3)
+        inside += low <= 0.3 <= high
+    assert inside >= 34

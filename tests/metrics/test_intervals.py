@@ -1,12 +1,23 @@
-"""Bootstrap by counts against a bootstrap that draws images, and whether intervals hold what they should."""
+"""Bootstrap by counts against one that draws images, differences of shares, and whether intervals hold the truth."""
+
+from math import sqrt
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from fairflac.metrics import METRICS, count, group_table, measure, summary
+from fairflac.metrics import METRICS, Measured, count, group_table, measure, summary
 from fairflac.metrics import intervals as module
-from fairflac.metrics.intervals import clopper_pearson_if_constant, intervals, share_interval
+from fairflac.metrics.intervals import (
+    clopper_pearson_if_constant,
+    difference,
+    intervals,
+    paired_difference,
+    share,
+    share_interval,
+)
 from fairflac.metrics.predictions import Predictions
 from prediction_table import make
 
@@ -102,6 +113,19 @@ def test_other_shares_keep_their_bootstrap() -> None:
     assert share_interval(0.5, 4) == (0, 1)
 
 
+@pytest.mark.parametrize(("count", "n"), [(1, 4), (3, 7), (99, 100), (250, 1000)])
+def test_no_share_is_certain(count: int, n: int) -> None:
+    share = count / n
+    exact = binomtest(count, n).proportion_ci(confidence_level=0.95, method="exact")
+    assert clopper_pearson_if_constant(share, (share, share), n) == pytest.approx((exact.low, exact.high))
+
+
+@given(st.floats(0.001, 0.999), st.floats(1, 1e4))
+def test_an_exact_interval_holds_its_share(share: float, n: float) -> None:
+    low, high = clopper_pearson_if_constant(share, (share, share), n)
+    assert 0 <= low <= share <= high <= 1 and low < high
+
+
 def test_accuracies_of_perfect_and_hopeless_groups_have_a_width() -> None:
     """Right where the value goes with the class (2 and 6 images) and wrong elsewhere (4 and 8)."""
     y, t = [0] * 6 + [1] * 14, [0] * 2 + [1] * 4 + [1] * 6 + [0] * 8
@@ -121,3 +145,51 @@ def test_a_perfect_table_has_the_interval_of_all_its_images() -> None:
     y = [0, 1] * 50
     exact = binomtest(100, 100).proportion_ci(method="exact")
     assert measure(make(y, y, y))["accuracy"] == (1, pytest.approx(exact.low), 1, 100)
+
+
+COLUMN = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=80)
+
+
+@pytest.mark.parametrize("all_alike", [True, False])
+@pytest.mark.parametrize("n", [10, 60, 500])
+def test_two_shares_that_are_all_or_nothing_differ_by_about_zero(n: int, all_alike: bool) -> None:
+    """Both are 1 (or 0): neither may be off by more than what n images would have shown in 2.5 of 100 cases."""
+    column = np.full(n, all_alike)
+    found = paired_difference(column, column)
+    unseen = 1 - 0.025 ** (1 / n)
+    assert found == (0, pytest.approx(-unseen), pytest.approx(unseen), n)
+
+
+def test_of_different_images_by_hand() -> None:
+    found = difference(Measured(0.8, 0.7, 0.9, 50), Measured(0.3, 0.2, 0.6, 20))
+    assert found.value == pytest.approx(0.5) and found.n == 70
+    assert found.low == pytest.approx(0.5 - sqrt(0.1**2 + 0.3**2))
+    assert found.high == pytest.approx(0.5 + sqrt(0.1**2 + 0.1**2))
+
+
+def test_images_that_change_together_make_it_surer() -> None:
+    rng = np.random.default_rng(0)
+    first = rng.random(400) < 0.5
+    second = first & (rng.random(400) < 0.9)
+    paired, apart = paired_difference(first, second), difference(share(first), share(second))
+    assert paired.value == apart.value and paired.high - paired.low < 0.6 * (apart.high - apart.low)
+    resampled = [(first.astype(float) - second)[rng.integers(0, 400, 400)].mean() for _ in range(2000)]
+    assert (paired.low, paired.high) == pytest.approx(np.quantile(resampled, [0.025, 0.975]), abs=0.02)
+
+
+@settings(deadline=None, max_examples=200)
+@given(COLUMN)
+def test_an_interval_holds_its_value_has_a_width_and_ends_at_one(columns: list[tuple[bool, bool]]) -> None:
+    first, second = np.array(columns).T
+    for found in (paired_difference(first, second), difference(share(first), share(second))):
+        assert -1 <= found.low <= found.value <= found.high <= 1 and found.low < found.high
+
+
+def test_intervals_of_differences_hold_the_truth() -> None:
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(300):
+        first = rng.random(120) < 0.95
+        found = paired_difference(first, first ^ (rng.random(120) < 0.05))
+        held += found.low <= 0.95 - (0.95 * 0.95 + 0.05 * 0.05) <= found.high
+    assert held >= 0.93 * 300

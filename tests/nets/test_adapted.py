@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from fairflac.errors import UserError
 from fairflac.nets import adapt
 from fairflac.nets.resnet import ResNet18
-from fairflac.nets.simple_conv import SimpleConvNet
+from fairflac.nets.small import SimpleConvNet
 from toy import TASK, toy_batches, toy_data
 
 SMALL = torch.rand(2, 3, 6, 6)
@@ -138,7 +138,7 @@ def test_methods_train_it(name: str, fabric: Fabric) -> None:
 @pytest.mark.parametrize(
     ("module", "features", "message"),
     [
-        (nn.Sequential(nn.Conv2d(3, 2, 6), nn.Flatten()), None, r"goes through no nn\.Linear"),
+        (nn.Sequential(nn.Conv2d(3, 2, 6), nn.Flatten()), None, r"uses no nn\.Linear"),
         (Odd(), "hiden", "has no layer 'hiden'.*head, conv"),
         (Odd(), "unused", "does not use its layer 'unused'"),
         (Odd(), "conv", r"layer 'conv'.*gives features \(2, 4, 4, 4\)"),

@@ -15,7 +15,7 @@ import pytest
 
 import fairflac.reporting
 from fairflac.errors import UserError
-from fairflac.reporting.page.render import render, write
+from fairflac.reporting.page import render, write
 from fairflac.runs.directory import Run
 from reporting.hand_made import MakeRun, gallery, table
 
@@ -143,7 +143,7 @@ def test_page_has_a_part_for_each_dataset(make_run: MakeRun) -> None:
         make_run("flac", table(1.0, 0.9), data_options={"q": 0.99}),
     ]
     page = Page(render(runs, "A title"))
-    assert len(page.all("h2")) == 2 + 4  # what is common to both: columns, making, caveats, citation
+    assert len(page.all("h2")) == 2 + 4  # what is common to both: columns, provenance, caveats, citation
     assert "toy, q = 0.99" in page.text and "no vanilla model" in page.text and "This helps" not in page.text
 
 
@@ -177,7 +177,7 @@ def test_names_cannot_break_the_page(make_run: MakeRun) -> None:
     assert len(page.all("script")) == 2 and "<script>alert('x')</script>" in page.text
     assert all("onerror" not in image and image["alt"] for image in page.all("img"))
     (data,) = re.findall(r'<script type="application/json">(.*?)</script>', text, flags=re.DOTALL)
-    assert json.loads(data)["tiles"][0][2].endswith(bad)
+    assert json.loads(data)["thumbnails"][0][2].endswith(bad)
 
 
 def test_written_page_is_always_the_same(runs: list[Run], tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ import pytest
 
 from fairflac.metrics import METRICS, Measured, measure
 from fairflac.metrics.scores import ACCURACIES
-from fairflac.reporting.sections.results import further_metrics, result, worst_of_attributes
-from fairflac.reporting.text.tables import rows
+from fairflac.reporting.results import further_metrics, result, rows, worst_of_attributes
 from reporting.hand_made import MakeRun, table
 
 

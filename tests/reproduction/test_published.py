@@ -7,7 +7,14 @@ from fairflac.data import DATASETS
 from fairflac.errors import UserError
 from fairflac.methods import METHODS
 from fairflac.metrics import METRICS
-from fairflac.reproduction.published import Column, PublishedTable, Row, Value, published, published_names
+from fairflac.reproduction.published import (
+    PublishedColumn,
+    PublishedRow,
+    PublishedTable,
+    PublishedValue,
+    published,
+    published_names,
+)
 
 TABLES = [published(name) for name in published_names()]
 MEASURED = TABLES[1:]
@@ -47,12 +54,12 @@ BOLD_FAIRNESS = {
 }
 
 
-def only(table: str, name: str, task: str | None = None, group: str | None = None) -> Row:
+def only(table: str, name: str, task: str | None = None, group: str | None = None) -> PublishedRow:
     [row] = [row for row in published(table).rows if (row.name, row.task, row.group) == (name, task, group)]
     return row
 
 
-def best(rows: list[Row], column: Column) -> float:
+def best(rows: list[PublishedRow], column: PublishedColumn) -> float:
     choose = min if column.better == "lower" else max
     return choose(row.cells[column.name].mean for row in rows if column.name in row.cells)
 
@@ -101,7 +108,7 @@ def test_every_cell_is_filled_and_in_range(table: PublishedTable):
     ],
 )
 def test_values(table: str, row: tuple[str, ...], column: str, value: tuple[float, float | None]):
-    assert only(table, *row).cells[column] == Value(*value)
+    assert only(table, *row).cells[column] == PublishedValue(*value)
 
 
 @pytest.mark.parametrize("name", BOLD)

@@ -39,7 +39,7 @@ def cluster() -> Iterator[Any]:
 # With a shared folder less can go wrong, and a minute of Ray shows it only where asked for.
 @pytest.mark.parametrize("shared", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_node_that_is_killed_loses_nothing(cluster: Any, tmp_path: Path, shared: bool):
-    """Two runs on two nodes; the one of the killed node goes on elsewhere from its last checkpoint."""
+    """Two runs on two nodes; the one of the killed node goes on result_on from its last checkpoint."""
     node = cluster.add_node(**NODE)
     workspace, seen = Workspace(tmp_path, tmp_path), dict[str, list[dict[str, Any]]]()
     runs = [config(seed=seed, epochs=30) for seed in (0, 1)]
@@ -49,9 +49,9 @@ def test_a_node_that_is_killed_loses_nothing(cluster: Any, tmp_path: Path, share
         if len(seen) == 2 and node in cluster.worker_nodes:
             cluster.remove_node(node, allow_graceful=False)
 
-    watch = Recorder(kill)
+    listener = Recorder(kill)
     failed = RayExecutor(cluster.address, cpus=1, gpus=0, retries=2, shared=shared).run(
-        jobs_for(runs), workspace, watch
+        jobs_for(runs), workspace, listener
     )
     assert failed == {} and node not in cluster.worker_nodes
     for made in runs:
@@ -73,9 +73,9 @@ def test_without_a_shared_folder_bias_models_travel(cluster: Any, tmp_path: Path
 
 def test_asked_to_stop(cluster: Any, tmp_path: Path):
     workspace, made = Workspace(tmp_path, tmp_path), config(epochs=MANY)
-    watch = Recorder(lambda job: os.kill(os.getpid(), signal.SIGTERM))
+    listener = Recorder(lambda job: os.kill(os.getpid(), signal.SIGTERM))
     with pytest.raises(Stopped, match="1 of 1 runs are left"):
-        RayExecutor(cluster.address, cpus=1, gpus=0, retries=0, shared=True).run(jobs_for([made]), workspace, watch)
+        RayExecutor(cluster.address, cpus=1, gpus=0, retries=0, shared=True).run(jobs_for([made]), workspace, listener)
     run = workspace.run(made)
     assert not run.done and not run.in_use
     assert torch.load(run.last, weights_only=True)["state"]["step"] >= 1  # saved when it was asked, inside an epoch

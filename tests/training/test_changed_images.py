@@ -11,7 +11,7 @@ from fairflac.config.run_config import resolve
 from fairflac.data.own.folder import Folder
 from fairflac.errors import UserError
 from fairflac.metrics.comparison import compare
-from fairflac.reporting.models import on_the_same_images
+from fairflac.reporting.results import on_the_same_images
 from fairflac.runs.directory import Run, Workspace
 from fairflac.training.pipeline import train_config
 from program import Program, refused
@@ -35,7 +35,7 @@ def test_a_finished_run_is_not_taken_for_one_of_other_images(own: Path, tmp_path
     run = trained(own, tmp_path)
     assert trained(own, tmp_path).path == run.path
     (own / "above" / "00.png").rename(own / "below" / "99.png")
-    with pytest.raises(UserError, match=r"other images, labels or splits .* --restart"):
+    with pytest.raises(UserError, match=r"other images, labels or splits .* train it anew"):
         trained(own, tmp_path)
     assert trained(own, tmp_path, resume=False).done
     (run.path / "done").unlink()  # as if it had been stopped before its end

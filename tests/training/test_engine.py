@@ -114,7 +114,7 @@ def test_a_flac_that_does_nothing_says_so_once(
     fabric: Fabric, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     training = toy_training("flac", tmp_path, fabric, epochs=3)
-    assert training.method.advice({"spread": 0.5, "pairs": 3.0}) is None
+    assert training.method.advice({"spread": 0.5, "pairs": 3.0, "flac": 1.0, "out_of_reach": 0.0}) is None
     table = training.batch_of.bias.table.features  # type: ignore[attr-defined]
     table.copy_(torch.ones_like(table))  # a bias model that sees no difference
     training.fit("flac", silent=False)

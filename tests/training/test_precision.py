@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from fairflac.config.run_config import resolve
 from fairflac.errors import Stopped, UserError
 from fairflac.nets.resnet import ResNet18
-from fairflac.nets.simple_conv import SimpleConvNet
+from fairflac.nets.small import SimpleConvNet
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system import bf16, checkpoint, hardware
 from fairflac.training import engine, precision
@@ -90,12 +90,12 @@ def test_steps_are_measured_and_leave_no_trace() -> None:
     assert precision.bf16_gain(net, (3, 12, 12), CPU) > 0
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
     assert torch.equal(state, torch.get_rng_state()) and all(p.grad is None for p in net.parameters())
-    assert precision.Steps(net, (3, 12, 12), CPU).seconds_per_image("32-true") > 0
+    assert precision.StepTimer(net, (3, 12, 12), CPU).seconds_per_image("32-true") > 0
 
 
 def test_a_step_is_timed_until_the_device_has_done_it(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[int] = []
-    steps = precision.Steps(ToyNet(2), SHAPE, CPU)
+    steps = precision.StepTimer(ToyNet(2), SHAPE, CPU)
     monkeypatch.setattr(torch.cpu, "synchronize", lambda: waited.append(1) or time.sleep(0.2))
     assert steps.seconds("32-true") > 0.2 and len(waited) == 2
 

@@ -8,21 +8,21 @@ import pytest
 
 from fairflac.errors import UserError
 from fairflac.runs.directory import find_runs
-from fairflac.tuning.space import Space, make_plan, parse_searches
-from fairflac.tuning.study import Found, tune
+from fairflac.tuning.space import Space, make_plan, make_space
+from fairflac.tuning.study import TuneResult, tune
 from toy_table import flipped, settings, toy_table, workspace
 
-DIVERGING = parse_searches(["alpha=1.0,1e300"])
-ALPHA = parse_searches(["alpha=0.01:100"])
+DIVERGING = make_space({"alpha": "1.0,1e300"})
+ALPHA = make_space({"alpha": "0.01:100"})
 
 
 def search(
     folder: Path, table: Path, number: int, rule: str = "guessed-groups", space: Space = ALPHA, **own: Any
-) -> Found:
+) -> TuneResult:
     return tune(make_plan("csv", "flac-b", 0, settings(table, **own), space, rule), workspace(folder), number)
 
 
-def chosen(found: Found) -> list[Any]:
+def chosen(found: TuneResult) -> list[Any]:
     return [(trial.settings, trial.value) for trial in found.trials]
 
 
@@ -32,12 +32,12 @@ def trained(folder: Path) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Found]:
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TuneResult]:
     folder = tmp_path_factory.mktemp("first")
     return folder, search(folder, toy_table(folder / "toy"), 3)
 
 
-def test_trials_are_ordinary_runs_that_share_their_bias_model(first: tuple[Path, Found]) -> None:
+def test_trials_are_ordinary_runs_that_share_their_bias_model(first: tuple[Path, TuneResult]) -> None:
     folder, found = first
     methods = [run.config["method"] for run in find_runs(folder / "runs")]
     assert sorted(methods) == ["flac-b", "flac-b", "flac-b", "gce", "vanilla"]
@@ -47,7 +47,7 @@ def test_trials_are_ordinary_runs_that_share_their_bias_model(first: tuple[Path,
     assert len(found.judge.data) == 48 and 0 < (found.judge.against or 0) < 48
 
 
-def test_again_and_with_more_trials_nothing_is_trained_twice(first: tuple[Path, Found]) -> None:
+def test_again_and_with_more_trials_nothing_is_trained_twice(first: tuple[Path, TuneResult]) -> None:
     folder, found = first
     before, table = trained(folder), folder / "toy" / "table.csv"
     assert chosen(search(folder, table, 3)) == chosen(found)
@@ -60,7 +60,7 @@ def test_again_and_with_more_trials_nothing_is_trained_twice(first: tuple[Path, 
     assert chosen(more)[:3] == chosen(found) and len(trained(folder)) == len(before) + 1
 
 
-def test_labels_of_the_test_split_change_nothing_in_the_choice(first: tuple[Path, Found], tmp_path: Path) -> None:
+def test_labels_of_the_test_split_change_nothing_in_the_choice(first: tuple[Path, TuneResult], tmp_path: Path) -> None:
     found = first[1]
     other = search(tmp_path, toy_table(tmp_path / "toy", flipped("label", "test")), 3)
     assert len({trial.value for trial in found.trials}) > 1  # there is something to choose
@@ -69,7 +69,7 @@ def test_labels_of_the_test_split_change_nothing_in_the_choice(first: tuple[Path
     assert two == pytest.approx(1 - one) and one != 0.5  # but they did change
 
 
-def test_labels_of_the_attribute_are_seen_by_an_oracle_alone(first: tuple[Path, Found], tmp_path: Path) -> None:
+def test_labels_of_the_attribute_are_seen_by_an_oracle_alone(first: tuple[Path, TuneResult], tmp_path: Path) -> None:
     folder, found = first
     table = toy_table(tmp_path / "toy", lambda row: {**row, "shade": "dark"} if row["split"] == "val" else row)
     assert chosen(search(tmp_path, table, 1)) == chosen(found)[:1]
@@ -79,13 +79,13 @@ def test_labels_of_the_attribute_are_seen_by_an_oracle_alone(first: tuple[Path, 
     assert chosen(oracles[0]) != chosen(oracles[1])
 
 
-def test_labels_of_the_validation_split_do_decide(first: tuple[Path, Found], tmp_path: Path) -> None:
+def test_labels_of_the_validation_split_do_decide(first: tuple[Path, TuneResult], tmp_path: Path) -> None:
     one = search(first[0], first[0] / "toy" / "table.csv", 1, "accuracy").best
     two = search(tmp_path, toy_table(tmp_path / "toy", flipped("label", "val")), 1, "accuracy").best
     assert one.value != 0.5 and two.value == pytest.approx(1 - (one.value or 0))
 
 
-def test_a_training_that_diverges_is_a_trial_like_any_other(first: tuple[Path, Found]) -> None:
+def test_a_training_that_diverges_is_a_trial_like_any_other(first: tuple[Path, TuneResult]) -> None:
     folder, table = first[0], first[0] / "toy" / "table.csv"
     found = search(folder, table, 20, "worst-class", DIVERGING)
     assert len(found.trials) == 2  # as many as there are
@@ -93,10 +93,10 @@ def test_a_training_that_diverges_is_a_trial_like_any_other(first: tuple[Path, F
     assert [trial.value for trial in found.trials if trial.settings == {"alpha": 1e300}] == [None]
     assert chosen(search(folder, table, 20, "worst-class", DIVERGING)) == chosen(found)
     with pytest.raises(UserError, match="all 2 trainings diverged"):
-        search(folder, table, 20, "worst-class", parse_searches(["alpha=1e300,1e301"]))
+        search(folder, table, 20, "worst-class", make_space({"alpha": "1e300,1e301"}))
 
 
-def test_a_damaged_record_and_data_that_cannot_be_judged_on(first: tuple[Path, Found], tmp_path: Path) -> None:
+def test_a_damaged_record_and_data_that_cannot_be_judged_on(first: tuple[Path, TuneResult], tmp_path: Path) -> None:
     folder, table = first[0], first[0] / "toy" / "table.csv"
     search(folder, table, 1, "accuracy")
     record = next(path for path in (folder / "runs").rglob("tune-*.json") if '"accuracy"' in path.read_text())

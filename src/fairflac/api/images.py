@@ -1,22 +1,22 @@
-"""Images of one's own: debias a model of them, audit a model on them, predict them."""
+"""Images of one's own: debias a model of them, discover their shortcut, audit a model on them, predict them."""
 
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairflac.config.names import check_images, check_options, known, named
+from fairflac.config.options import check_images, check_options, lookup, registered
 from fairflac.config.settings import arrange
-from fairflac.debiasing.clock import Clock, parse_budget
 from fairflac.errors import UserError
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import check_writable
-from fairflac.system.progress import meter
+from fairflac.system.progress import meter, parse_duration
 
 if TYPE_CHECKING:
     from fairflac.auditing.pipeline import Audit
     from fairflac.data.base import Split
-    from fairflac.debiasing.pipeline import Outcome
+    from fairflac.debiasing.pipeline import DebiasResult
+    from fairflac.discovering.pipeline import Discovery
     from fairflac.inference.model import Classifier
     from fairflac.inference.predict import Answer
 
@@ -34,7 +34,7 @@ def debias(
     allow_outside: bool = False,
     strict: bool = False,
     settings: Mapping[str, Any] | None = None,
-) -> "Outcome":
+) -> "DebiasResult":
     """Train a vanilla model and one against its shortcut, keep the better, and say what speaks for it.
 
     No attribute labels are needed. Which model is kept is decided on validation images by groups that a bias model
@@ -48,7 +48,8 @@ def debias(
         bias_model: `early`, `gce`, `small` or `vanilla`, trained on the same images without labels; `fairface:gender`,
             `race` or `age`; a run directory; or a weight file.
         attribute: teach the bias model this attribute, a column of the CSV file, also if partly filled.
-        attribute_from: a table with that column, or a folder with a subfolder for each value.
+        attribute_from: a table with that column, or a folder with a subfolder for each value; or the `groups.csv` of
+            `discover`, for which no attribute has to be named.
         seed: of data, weights and order.
         workspace: where datasets and the cache are; runs go into `output`.
         allow_outside: paths in a CSV file may lead out of its folder.
@@ -67,10 +68,11 @@ def debias(
     path = Path(path)
     if not path.exists():
         raise UserError(f"there is no '{path}': give a folder of images, or a CSV file")
-    clock = Clock(parse_budget(budget) if isinstance(budget, str) else budget, started)
+    seconds = parse_duration(budget) if isinstance(budget, str) else budget
     changes = dict(settings or {})
     arrange("folder" if path.is_dir() else "csv", "flac-b", changes)
 
+    from fairflac.debiasing.budget import TimeBudget
     from fairflac.debiasing.pipeline import debias as debias_request
     from fairflac.debiasing.plan import Request
 
@@ -79,14 +81,80 @@ def debias(
         output=Path(output or f"{path.resolve().stem}-debiased"),
         bias_model=bias_model,
         seed=seed,
-        budget=clock.budget,
+        budget=seconds,
         attribute=attribute,
         attribute_from=None if attribute_from is None else Path(attribute_from),
         changes=changes,
         allow_outside=allow_outside,
         strict=strict,
     )
-    return debias_request(request, (workspace or Workspace()).data, clock)
+    return debias_request(request, (workspace or Workspace()).data, TimeBudget(seconds, started))
+
+
+def discover(
+    path: Path | str,
+    *,
+    witness: str = "auto",
+    features: "Run | Classifier | Path | str | None" = None,
+    output: Path | str | None = None,
+    net: str | None = None,
+    size: int | None = None,
+    seed: int = 0,
+    workspace: Workspace | None = None,
+    allow_outside: bool = False,
+    strict: bool = False,
+    silent: bool = False,
+) -> "Discovery":
+    """Find the shortcut that the classes of images offer, without labels of it, in seconds.
+
+    Witnesses guess an attribute value for every image from frozen features; no image is guessed by a model that was
+    trained on it. Which of them is believed, or that none is, is decided without labels. `groups.csv` has the guesses,
+    a page shows the images; images of the test split are not touched.
+
+    Args:
+        path: a folder with a subfolder for each class, or a CSV file.
+        witness: `linear`, `clusters` or `twins`; `auto` asks all and believes the best.
+        features: a `.npy` file with a row for each image in the order of the listing, or a run, an opened model or
+            whatever `open_model` opens; without it the ImageNet ResNet-18, if its weights are there, and pixels.
+        output: the folder for `groups.csv` and the page; `NAME-groups` here if not given.
+        net: the network of a weight file, for example `resnet18`.
+        size: pixels of a side, where the model does not say.
+        seed: of the splits and of the halves that judge each other.
+        workspace: where the ImageNet weights and the cache are.
+        allow_outside: paths in a CSV file may lead out of its folder.
+        strict: an image that cannot be read is an error.
+        silent: show no progress.
+
+    Returns:
+        The shortcuts, each with its guesses and what speaks for it, and the files that were left.
+
+    Example:
+        >>> found = fairflac.discover("photos")  # doctest: +SKIP
+        >>> [(one.witness, one.belief.score) for one in found.shortcuts], found.groups  # doctest: +SKIP
+        ([('linear', 0.39)], PosixPath('photos-groups/groups.csv'))
+    """
+    path = Path(path)
+    if not path.exists():
+        raise UserError(f"there is no '{path}': give a folder of images, or a CSV file")
+    table = isinstance(features, Path | str) and str(features).endswith(".npy")
+
+    from fairflac.discovering.page import write
+    from fairflac.discovering.pipeline import DiscoverRequest
+    from fairflac.discovering.pipeline import discover as discover_request
+
+    request = DiscoverRequest(
+        path=path,
+        output=Path(output or f"{path.resolve().stem}-groups"),
+        witness=witness,
+        features=Path(str(features)) if table else None if features is None else _opened(features, net, size, None),
+        seed=seed,
+        allow_outside=allow_outside,
+        strict=strict,
+        silent=silent,
+    )
+    found = discover_request(request, (workspace or Workspace()).data)
+    write(found)
+    return found
 
 
 def audit(
@@ -137,19 +205,19 @@ def audit(
     """
     output, images, changes = None if output is None else Path(output), str(data), dict(settings or {})
     if output is not None and output.is_dir():
-        raise UserError(f"'{output}' is a folder: name the page too, for example -o {output / 'audit.html'}")
+        raise UserError(f"'{output}' is a folder: name the page too, for example '{output / 'audit.html'}'")
     if output is not None:
         check_writable(output)
     check_images(images)
-    if images in named("dataset"):
+    if images in registered("dataset"):
         check_options("dataset", images, changes)
     opened = _opened(model, net, size, classes)
 
+    from fairflac.auditing.images import ImageSelection, select_images
     from fairflac.auditing.page import write
-    from fairflac.auditing.pipeline import audit as audit_subject
-    from fairflac.auditing.subject import Choice, subject
+    from fairflac.auditing.pipeline import audit as audit_model
 
-    choice = Choice(
+    selection = ImageSelection(
         name=images,
         root=(workspace or Workspace()).data,
         split=split,
@@ -158,7 +226,7 @@ def audit(
         allow_outside=allow_outside,
         strict=strict,
     )
-    found = audit_subject(opened, subject(opened, choice), seed=seed, silent=silent)
+    found = audit_model(opened, select_images(opened, selection), seed=seed, silent=silent)
     if output is not None:
         write(found, output)
     return found
@@ -209,7 +277,7 @@ def predict(
             bar.advance()
     broken = unreadable_line(found)
     if broken and (strict or not readable(found)):
-        raise UserError(f"{broken}: mend or remove them{', or do without --strict' if strict else ''}")
+        raise UserError(f"{broken}: mend or remove them{', or leave out strict' if strict else ''}")
     return found
 
 
@@ -217,7 +285,7 @@ def _opened(
     model: "Run | Classifier | Path | str", net: str | None, size: int | None, classes: Sequence[str] | None
 ) -> "Classifier":
     if net is not None:
-        known("net", net.partition(" ")[0])
+        lookup("net", net.partition(" ")[0])
 
     from fairflac.inference.model import Classifier
     from fairflac.inference.open import open_model

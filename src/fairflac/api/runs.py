@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairflac.config.names import check_options
+from fairflac.config.options import check_options
 from fairflac.config.settings import arrange
 from fairflac.errors import UserError
 from fairflac.runs.directory import Run, Workspace, finished_runs
@@ -14,7 +14,7 @@ from fairflac.system.progress import tell
 
 if TYPE_CHECKING:
     from fairflac.data.base import Split
-    from fairflac.exporting.write import Exported
+    from fairflac.exporting.formats import Exported
     from fairflac.metrics import Measured
     from fairflac.metrics.predictions import Predictions
 
@@ -46,7 +46,7 @@ def train(
         devices: processes or GPUs on this machine.
         num_nodes: machines.
         report: write a page about the run, `report.html` in its folder.
-        settings: of the dataset, the network, the method or training, as for `--set`; a table such as
+        settings: of the dataset, the network, the method or training; a table such as
             `bias_model={"epochs": 1}` for those of the bias model.
 
     Returns:
@@ -63,7 +63,8 @@ def train(
     from fairflac.config.run_config import resolve
     from fairflac.training.pipeline import import_run, train_config
 
-    config, workspace = resolve(dataset, method, seed, settings), workspace or Workspace()
+    workspace = workspace or Workspace()
+    config = resolve(dataset, method, seed, settings, workspace.data)
     if isinstance(settings.get("bias_model"), str):
         import_run(Path(settings["bias_model"]), workspace)
     run = train_config(config, workspace, resume=resume, devices=devices, num_nodes=num_nodes)
@@ -81,7 +82,7 @@ def _write_page(run: Run) -> None:
     if run.report.exists() and run.report.stat().st_mtime_ns >= (run.path / "done").stat().st_mtime_ns:
         return
     try:
-        from fairflac.reporting.page.render import write
+        from fairflac.reporting.page import write
 
         run.report.unlink(missing_ok=True)  # an old page is about another training
         write([run], run.report)
@@ -135,14 +136,13 @@ def evaluate(
         0.767
     """
     if settings and not on:
-        raise UserError("--set changes the dataset that --on names: give --on, or leave out --set")
+        raise UserError("settings change the dataset that `on` names: give `on` too, or leave out the settings")
     if on:
         check_options("dataset", on, settings or {})
     opened = Run.finished(path_of(run))
 
     from fairflac.training.build import load_config, load_method, load_other, load_split
-    from fairflac.training.engine import make_fabric
-    from fairflac.training.evaluate import predictions
+    from fairflac.training.pipeline import predict_run
 
     config, method, data = load_config(opened), load_method(opened), (workspace or Workspace()).data
     if on:
@@ -151,8 +151,7 @@ def evaluate(
         images = load_split(config, data, split)
     if images is None:
         raise UserError(f"{on or config.dataset} has no {split} split in this run: it was trained with validation = 0")
-    fabric = make_fabric()
-    table = predictions(method.to(fabric.device), images, fabric)
+    table = predict_run(opened, images, method)
     if split == "test" and not on:
         stored = opened.predictions  # what the bias model named, which need not be at hand
         table = replace(table, guess=stored.guess, guess_counts=stored.guess_counts)
@@ -175,13 +174,13 @@ def report(runs: AnyRun | Sequence[AnyRun], output: Path | str = Path("report.ht
     """
     output = Path(output)
     if output.is_dir():
-        raise UserError(f"'{output}' is a folder: name the page too, for example -o {output / 'report.html'}")
+        raise UserError(f"'{output}' is a folder: name the page too, for example '{output / 'report.html'}'")
     check_writable(output)
     given = [runs] if isinstance(runs, Run | Path | str) else runs
     found = finished_runs([path_of(run) for run in given])
 
     from fairflac.config import plugins
-    from fairflac.reporting.page.render import write
+    from fairflac.reporting.page import write
 
     plugins.load(["metrics"])
     write(found, output)
@@ -209,7 +208,7 @@ def export(run: AnyRun, to: str, output: Path | str | None = None, *, licence: s
     path = path_of(run)
     opened = Run.finished(path)
 
-    from fairflac.exporting.write import export as export_run
+    from fairflac.exporting.formats import export as export_run
 
     folder = path if path.is_dir() else path.parent  # that of debias has a model already: the new one belongs beside it
     return export_run(opened, to, None if output is None else Path(output), licence=licence, folder=folder)

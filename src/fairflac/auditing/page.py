@@ -15,21 +15,22 @@ from fairflac.data.pixels.resample import centre_crop
 from fairflac.metrics import Measured, group_table, measure
 from fairflac.metrics.evidence import strength
 from fairflac.metrics.scores import UNKNOWN, percent
+from fairflac.reporting.conclusions import DRAWN, GUESS
 from fairflac.reporting.naming import Names
-from fairflac.reporting.page.pictures import Sprite, sprite
-from fairflac.reporting.page.render import environment
-from fairflac.reporting.sections.results import GroupTable, group_tables
-from fairflac.reporting.sections.verdict import DRAWN
-from fairflac.reporting.text.tables import aligned, span, with_range
+from fairflac.reporting.page import environment
+from fairflac.reporting.pictures import Sprite, sprite
+from fairflac.reporting.results import GroupTable, group_tables
+from fairflac.reporting.text import span, with_range
 from fairflac.runs.gallery import shrink
 from fairflac.system.files import write_text
+from fairflac.system.tables import text_table
 
 MISTAKES = 12
 SIDE = 96  # pixels of an image on the page, at most
 
 
 @dataclass(frozen=True)
-class Tile:
+class CaptionedImage:
     """One image and what stands under it."""
 
     place: int
@@ -38,11 +39,13 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Exhibits:
+class AuditExamples:
     sprite: Sprite | None  # None: there is nothing to show
     cue: Followed | None  # the most followed
-    trios: list[tuple[Tile, Tile, Tile]]  # an image, the one that gave its cue, and what came of it
-    mistakes: list[Tile]  # as the bias model has it, the surest first
+    trios: list[
+        tuple[CaptionedImage, CaptionedImage, CaptionedImage]
+    ]  # an image, the one that gave its cue, and what came of it
+    mistakes: list[CaptionedImage]  # as the bias model has it, the surest first
 
 
 def write(audit: Audit, path: Path) -> None:
@@ -54,37 +57,40 @@ def render(audit: Audit) -> str:
     return template.render(
         audit=audit,
         said=verdict(audit),
-        exhibits=exhibits(audit),
+        examples=audit_examples(audit),
         guess_numbers=guess_numbers(audit),
         meanings={name: cue.meaning for name, cue in CUES.items()},
         groups=group_tables({MODEL: audit.table}, names_of(audit)),
         model=MODEL,
         drawn=DRAWN,
+        what_a_guess_is=GUESS,
         no_proof=NO_PROOF,
         version=__version__,
     )
 
 
-def exhibits(audit: Audit) -> Exhibits:
+def audit_examples(audit: Audit) -> AuditExamples:
     images: list[np.ndarray] = []
-    names, table, data = names_of(audit), audit.table, audit.subject.data
+    names, table, data = names_of(audit), audit.table, audit.images.data
     said = [names.of_class(int(label)) for label in table.prediction]
 
-    def tile(row: int, *lines: str, image: np.ndarray | None = None) -> Tile:
+    def captioned(row: int, *lines: str, image: np.ndarray | None = None) -> CaptionedImage:
         images.append(shrink(_seen(data, row) if image is None else image, SIDE))
-        return Tile(len(images) - 1, str(data.names[row]), lines)
+        return CaptionedImage(len(images) - 1, str(data.names[row]), lines)
 
     cue = audit.followed[0] if audit.followed and strength("cue", audit.followed[0].difference) else None
     trios = [
         (
-            tile(row, f"“{said[row]}”"),
-            tile(giver, f"“{said[giver]}”"),
-            tile(row, f"“{said[giver]}”", image=changed),
+            captioned(row, f"“{said[row]}”"),
+            captioned(giver, f"“{said[giver]}”"),
+            captioned(row, f"“{said[giver]}”", image=changed),
         )
         for row, giver, changed in (cue.examples if cue else ())
     ]
-    mistakes = [tile(row, names.of_class(int(table.y[row])), f"“{said[row]}”") for row in surest_with_the_guess(audit)]
-    return Exhibits(sprite(np.stack(images)) if images else None, cue, trios, mistakes)
+    mistakes = [
+        captioned(row, names.of_class(int(table.y[row])), f"“{said[row]}”") for row in surest_with_the_guess(audit)
+    ]
+    return AuditExamples(sprite(np.stack(images)) if images else None, cue, trios, mistakes)
 
 
 def surest_with_the_guess(audit: Audit) -> list[int]:
@@ -113,13 +119,13 @@ def as_text(audit: Audit) -> str:
         f"{said.word}: {', '.join(said.on)}" if said.on else said.word,
         *(f"  {reason}" for reason in said.reasons),
         "",
-        f"{audit.source}: {' '.join(audit.subject.notes)} Right: {with_range(audit.accuracy)}.",
+        f"{audit.source}: {' '.join(audit.images.notes)} Right: {with_range(audit.accuracy)}.",
         "",
         "How often the model names the class that a cue was taken from",
-        aligned([["cue", "taken from there", "from its own", "difference", "95 %", "n"], *_cue_lines(audit)]),
+        text_table([["cue", "taken from there", "from its own", "difference", "95 %", "n"], *_cue_lines(audit)]),
         "",
-        f"Beside a bias model, {audit.how}",
-        aligned([["", "", "95 %", "n"], *([name, *_cells(one)] for name, one in guess_numbers(audit).items())]),
+        f"Does it go along with a bias model? {GUESS} It is small, was stopped early, and was {audit.how}.",
+        text_table([["", "", "95 %", "n"], *([name, *_cells(one)] for name, one in guess_numbers(audit).items())]),
     ]
     for attribute, table in zip(audit.table.bias, group_tables({MODEL: audit.table}, names_of(audit)), strict=True):
         parts += ["", *_group_lines(audit, attribute, table)]
@@ -130,7 +136,7 @@ def as_json(audit: Audit) -> dict[str, Any]:
     said = verdict(audit)
     return {
         "model": audit.source,
-        "notes": audit.subject.notes,
+        "notes": audit.images.notes,
         "verdict": said.word,
         "leans_on": said.on,
         "reasons": said.reasons,
@@ -151,8 +157,8 @@ def as_json(audit: Audit) -> dict[str, Any]:
         "gaps": {name: gap._asdict() for name, gap in audit.gaps.items()},
         "metrics": {name: one._asdict() for name, one in measure(audit.table).items()},
         "groups": {name: [row._asdict() for row in group_table(audit.table, name)] for name in audit.table.bias},
-        "classes": audit.subject.data.task.classes,
-        "attributes": {name: one.values for name, one in audit.subject.data.task.attributes.items()},
+        "classes": audit.images.data.task.classes,
+        "attributes": {name: one.values for name, one in audit.images.data.task.attributes.items()},
     }
 
 
@@ -171,7 +177,7 @@ def guess_numbers(audit: Audit) -> dict[str, Measured | None]:
 
 
 def names_of(audit: Audit) -> Names:
-    task = audit.subject.data.task
+    task = audit.images.data.task
     return Names(list(task.classes), {name: list(one.values) for name, one in task.attributes.items()})
 
 
@@ -184,7 +190,7 @@ def _group_lines(audit: Audit, attribute: str, table: GroupTable) -> list[str]:
     if len(table.groups) <= FEW:
         lines += [[f"{g.label}, {g.value}", _yes(g.aligned), *_cells(g.accuracy[MODEL])] for g in table.groups]
     more = [] if len(table.groups) <= FEW else [f"All {len(table.groups)} groups: --json, or -o for a page."]
-    return [aligned([[f"class and {table.attribute}", "go together", MODEL, "95 %", "n"], *lines]), *more]
+    return [text_table([[f"class and {table.attribute}", "go together", MODEL, "95 %", "n"], *lines]), *more]
 
 
 def _cue_lines(audit: Audit) -> Sequence[Sequence[str]]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from fairflac.auditing.cues import CUES, Followed, follow
-from fairflac.auditing.subject import FEWEST, Subject
+from fairflac.auditing.images import FEWEST, AuditedImages
 from fairflac.discovery.guesses import guesses
 from fairflac.errors import UserError
 from fairflac.inference.model import Classifier, predictions
@@ -13,7 +13,8 @@ from fairflac.metrics.evidence import Guessed, Strength, Word, attribute_gaps, b
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.intervals import share
 from fairflac.metrics.predictions import Predictions
-from fairflac.reporting.text.tables import span, with_range
+from fairflac.reporting.conclusions import GUESS
+from fairflac.reporting.text import span, with_range
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Audit:
     """Everything that was measured; `verdict` puts it into words."""
 
     source: str  # of the model
-    subject: Subject
+    images: AuditedImages
     table: Predictions  # with the guesses
     accuracy: Measured
     followed: list[Followed]
@@ -30,31 +31,31 @@ class Audit:
     gaps: dict[str, Measured]  # see `attribute_gaps`
 
 
-def audit(model: Classifier, subject: Subject, *, seed: int = 0, silent: bool = False) -> Audit:
-    data = subject.data
+def audit(model: Classifier, images: AuditedImages, *, seed: int = 0, silent: bool = False) -> Audit:
+    data = images.data
     if len(data) < FEWEST:
         raise UserError(f"{len(data)} images are too few for an audit: give {FEWEST} or more")
     table = predictions(model, data, silent=silent)
     followed = follow(model, data.images, table.prediction, silent=silent)
-    guess = guesses(data, subject.training, seed, silent=silent)
+    guess = guesses(data, images.training, seed, silent=silent)
     table = replace(table, guess=guess.guess)
     guessed = beside_guess(table, classes=len(data.task.classes), trial=(guess.trial_y, guess.trial_guess))
     right = share(table.prediction == table.y)
-    return Audit(model.source, subject, table, right, followed, guessed, guess.how, attribute_gaps(table))
+    return Audit(model.source, images, table, right, followed, guessed, guess.how, attribute_gaps(table))
 
 
 UNNAMED = "something simple that has no name here"
 NO_PROOF = (
-    "No evidence is no proof of none: a cue that is not in the list, or an attribute such as age or skin colour that "
-    "no simple change of pixels exchanges, is found with labels of it alone (a column of a CSV file)."
+    "No evidence is no proof that there is no shortcut. A cue that was not tried, or an attribute such as age or skin "
+    "colour that no simple change of pixels exchanges, only shows with labels of it (a column of a CSV file)."
 )
-YOURS_TO_SAY = (
-    "Whether this is a shortcut or what the classes are about is yours to say: of ripe and unripe fruit, the colour is "
-    "the point."
+ADVICE_ON_LEAN = (
+    "You decide whether this is a shortcut or what the classes are about: of ripe and unripe fruit, the colour is the "
+    "point."
 )
-TO_MAKE_SURE = (
-    "These are signs and no proof. To make sure, look at the images that decide, or write down what you suspect for "
-    "each image in a column of a CSV file and audit that."
+ADVICE_ON_SIGNS = (
+    "These are signs, not proof. To make sure, look at the images that decide, or label what you suspect in a column "
+    "of a CSV file and audit that."
 )
 
 
@@ -77,7 +78,7 @@ def verdict(audit: Audit) -> Verdict:
     reasons = [_group(name, audit.gaps[name]) for name, one in groups.items() if one]
     reasons += [_cue(one, cues[one.cue]) for one in audit.followed if cues[one.cue]]
     reasons += _guess(audit.guessed) if guess else []
-    ending = YOURS_TO_SAY if most is Strength.LEAN else TO_MAKE_SURE
+    ending = ADVICE_ON_LEAN if most is Strength.LEAN else ADVICE_ON_SIGNS
     return Verdict(said, list(dict.fromkeys(named)) or [UNNAMED], [*reasons, ending])
 
 
@@ -93,9 +94,9 @@ def _group(attribute: str, gap: Measured) -> str:
 def _cue(one: Followed, how: Strength) -> str:
     little = "" if how is Strength.LEAN else " somewhat"
     return (
-        f"It follows the {one.cue}{little} ({CUES[one.cue].meaning}): given that of an image of another class, it "
-        f"names that class for {with_range(one.follows)} of the images; given that of its own class, for "
-        f"{with_range(one.anyway)}."
+        f"It follows the {one.cue}{little} ({CUES[one.cue].meaning}): given the {one.cue} of an image of another "
+        f"class, it names that class for {with_range(one.follows)} of the images; given the {one.cue} of an image of "
+        f"its own class, for {with_range(one.anyway)}."
     )
 
 
@@ -104,34 +105,32 @@ def _guess(guessed: Guessed) -> list[str]:
     found = []
     if guessed.lean is not None and strength("guess", guessed.lean.difference):
         found.append(
-            "Where the guess of a bias model, which learns what is easy, is wrong, it names the guessed class for "
-            f"{with_range(guessed.lean.follows)} of the images; of images of the same class that are guessed "
-            f"otherwise, for {with_range(guessed.lean.elsewhere)}."
+            f"Where that guess is wrong, the model names the guessed class too for {with_range(guessed.lean.follows)} "
+            f"of the images; for other images of the same class, for {with_range(guessed.lean.elsewhere)}."
         )
     if guessed.agree is not None and guessed.disagree is not None and strength("accuracy", guessed.gap):
         hard = ": these may be hard, or lack a shortcut" if guessed.strength is Strength.SIGN else ""
         found.append(
-            f"It is right on {with_range(guessed.agree)} of the images where the guess of a bias model is right and "
-            f"on {with_range(guessed.disagree)} of the others{hard}."
+            f"The model is right on {with_range(guessed.agree)} of the images where the guess is right and on "
+            f"{with_range(guessed.disagree)} of the others{hard}."
         )
-    return found
+    return [f"{GUESS} {found[0]}", *found[1:]]
 
 
 def _blind(audit: Audit) -> list[str]:
     """Why nothing can be said about cues that have no name."""
     guessed = audit.guessed
     if not audit.followed:
-        return ["The model names one class for all of these images, so that nothing can be exchanged."]
+        return ["The model names one class for all of these images, so there is nothing to exchange."]
     if guessed.by_chance and guessed.right is not None:
         return [
-            f"The bias model guesses no better than chance ({with_range(guessed.right)} right): it found nothing "
+            f"{GUESS} Here it guesses no better than chance ({with_range(guessed.right)} right): it found nothing "
             "simple that tells the classes of these images apart."
         ]
     if guessed.blind:
         return [
-            f"The guess of the bias model contradicts the class of {guessed.against} images only, fewer than the "
-            f"{SMALL} that it takes: with these images, a shortcut and the class itself look alike. Images where they "
-            "differ would help."
+            f"{GUESS} Here it contradicts the class of only {guessed.against} images, and {SMALL} are needed: in these "
+            "images a shortcut and the class cannot be told apart. Images where they differ would help."
         ]
     return []
 

@@ -14,6 +14,7 @@ from fairflac.cli import (
     data,
     debias,
     demo,
+    discover,
     doctor,
     evaluate,
     export,
@@ -27,7 +28,7 @@ from fairflac.cli import (
 from fairflac.cli import list as list_command
 from fairflac.cli.options import Commands, Plugin
 from fairflac.config import plugins
-from fairflac.errors import Stopped, UserError, describe_os_error
+from fairflac.errors import Stopped, UserError, describe_os_error, in_plain_words
 from fairflac.system.bf16 import keep_clear_of_broken_amx
 
 app = typer.Typer(
@@ -38,7 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("demo")(demo.demo)
+app.command("demo")(demo.demo_command)
 app.command("list")(list_command.list_names)
 app.add_typer(data.app, name="data")
 app.command("train")(train.train_command)
@@ -47,6 +48,7 @@ app.command("evaluate")(evaluate.evaluate_command)
 app.command("predict")(predict.predict_command)
 app.command("export")(export.export_command)
 app.command("debias")(debias.debias_command)
+app.command("discover")(discover.discover_command)
 app.command("audit")(audit.audit_command)
 app.command("compare")(compare.compare_command)
 app.command("figures")(figures.figures)
@@ -95,6 +97,7 @@ def main() -> None:
         if "Usage:" in error.format_message():  # called with no arguments: that is the help page
             typer.echo(error.format_message())
             sys.exit(0)
-        _leave(f"{error.format_message()} (see fairflac --help)")
+        command = getattr(getattr(error, "ctx", None), "command_path", "fairflac")
+        _leave(f"{in_plain_words(error.format_message())} (see {command} --help)")
     except OSError as error:
         _leave(describe_os_error(error))

@@ -17,7 +17,7 @@ def compare_command(
 
     from fairflac.errors import UserError
     from fairflac.metrics.comparison import compare
-    from fairflac.reporting.text.results import comparison_text
+    from fairflac.reporting.text import comparison_text
     from fairflac.runs.directory import Run
 
     if len(runs) < 2:

@@ -14,10 +14,10 @@ Name = Annotated[str, typer.Argument(help="mnist, cifar10 or a dataset (see fair
 
 def _named(name: str) -> Any:
     """A source of raw files or a dataset: both have `get` and `check`."""
-    from fairflac.config.names import named, sources
+    from fairflac.config.options import registered, sources
     from fairflac.errors import unknown
 
-    known = (*sources(), *named("dataset"))
+    known = (*sources(), *registered("dataset"))
     if name not in known:
         unknown("dataset", name, known)
 
@@ -47,16 +47,16 @@ def check(
     strict: Strict = False,
 ) -> None:
     """Check that NAME is there and whole: counts, sizes, hashes. With your own images: what a run would see."""
-    from fairflac.config.names import named, no_such_data, sources
+    from fairflac.config.options import no_such_data, registered, sources
 
-    path, known = Path(name).expanduser(), (*named("dataset"), *sources())
+    path, known = Path(name).expanduser(), (*registered("dataset"), *sources())
     warnings: list[str] = []
     if name in known:
         lines = _named(name).check(data)
     elif path.exists():
-        from fairflac.data.own.check import describe
+        from fairflac.data.own import check_own_images
 
-        lines, warnings = describe(path, data, strict=strict)
+        lines, warnings = check_own_images(path, data, strict=strict)
     else:
         no_such_data(name, known)
     for line in lines:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fairflac.cli.options import AllowOutside, Data, Json, Seed, Set, Strict
+from fairflac.config import plugins
 
 BIAS_MODEL_HELP = (
     "early, gce, small or vanilla: trained on the same images without labels; fairface:gender, race or age; a run "
@@ -27,7 +28,10 @@ def debias_command(
         str | None, typer.Option(help="Teach the bias model this attribute: a column, also if partly filled.")
     ] = None,
     attribute_from: Annotated[
-        Path | None, typer.Option(help="A table with that column, or a folder with a subfolder for each value.")
+        Path | None,
+        typer.Option(
+            help="A table with that column, a folder with a subfolder for each value, or groups.csv of discover."
+        ),
     ] = None,
     seed: Seed = 0,
     changes: Set = [],  # noqa: B006 (typer copies it)
@@ -45,7 +49,7 @@ def debias_command(
     from fairflac.config.options import parse_assignments
     from fairflac.runs.directory import CHOICE, Workspace
 
-    outcome = debias(
+    result = debias(
         path,
         output=output,
         budget=budget,
@@ -59,21 +63,24 @@ def debias_command(
         settings=parse_assignments(changes),
     )
 
-    from fairflac.debiasing.pipeline import outcome_alarms
-    from fairflac.reporting.text.tables import as_text, rows
+    from fairflac.debiasing.pipeline import result_alarms
+    from fairflac.reporting.results import rows
+    from fairflac.reporting.text import as_text
 
-    left = outcome.model.parent
+    left = result.model.parent
     if json:
         typer.echo((left / CHOICE).read_text())
         return
-    table = rows(list(outcome.runs.values()))
-    said = [*outcome_alarms(outcome.runs), *outcome.choice.reasons]
+    table = rows(list(result.runs.values()))
+    said = [*result_alarms(result.runs), *result.choice.reasons]
     typer.echo("\n".join(["", *said, "", "On test images:", as_text(table), ""]))
-    typer.echo(f"model:  {outcome.model}\nreport: {outcome.report}\ncard:   {outcome.card}")
-    typer.echo(f"run:    {outcome.kept.path}\n{outcome.took}\n")
+    typer.echo(f"model:  {result.model}\nreport: {result.report}\ncard:   {result.card}")
+    typer.echo(f"run:    {result.kept.path}\n{result.took}\n")
     following = (
         ["predict", str(left), "IMAGES"],
         ["export", str(left), "--to", "onnx"],
         ["audit", str(left), str(path)],
     )
-    typer.echo("\n".join(["next:", *(f"  fairflac {shlex.join(words)}" for words in following)]))
+    typer.echo(
+        "\n".join(["next:", *(f"  fairflac {shlex.join([*words, *plugins.as_words()])}" for words in following)])
+    )

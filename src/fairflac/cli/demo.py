@@ -6,11 +6,8 @@ import typer
 
 from fairflac.cli.options import Data, Json, Runs, Seed, Set
 
-DATASET = "biased-digits"
-METHODS = ("vanilla", "flac", "flac-b")
 
-
-def demo(
+def demo_command(
     data: Data,
     runs: Runs = Path("runs/demo"),
     seed: Seed = 0,
@@ -21,28 +18,15 @@ def demo(
 
     Needs no network. Stop it with Ctrl-C; started again, it goes on where it was.
     """
+    from fairflac.api.experiments import demo
     from fairflac.config.options import parse_assignments
-    from fairflac.config.settings import arrange
-
-    settings = parse_assignments(changes)
-    for method in METHODS:
-        arrange(DATASET, method, settings)
-
-    from fairflac.config.run_config import resolve
-    from fairflac.reporting.page.render import write
-    from fairflac.reporting.text.tables import as_json, as_text, rows
     from fairflac.runs.directory import Workspace
-    from fairflac.training.pipeline import train_config
 
-    configs = [resolve(DATASET, method, seed, settings) for method in METHODS]
-    share = 100 * (1 - configs[0].data_options["q"])
-    typer.echo(
-        f"Digits on coloured backgrounds: the colour gives the class away, but for {share:.3g} in 100. "
-        "Who reads the digit?",
-        err=json,
-    )
-    finished = [run for config in configs if (run := train_config(config, Workspace(runs, data)))]
-    report = runs / "report.html"
-    write(finished, report, title="fairflac demo: does the model read the digit or its colour?")
-    typer.echo(as_json(rows(finished)) if json else f"\n{as_text(rows(finished))}")
-    typer.echo(f"\nreport: {report}", err=json)
+    made = demo(seed=seed, workspace=Workspace(runs, data), settings=parse_assignments(changes))
+
+    from fairflac.reporting.results import rows
+    from fairflac.reporting.text import as_json, as_text
+
+    table = rows(made.runs)
+    typer.echo(as_json(table) if json else f"\n{as_text(table)}")
+    typer.echo(f"\nreport: {made.report}", err=json)

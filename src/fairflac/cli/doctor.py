@@ -21,7 +21,8 @@ def doctor(
     found: dict[str, str | int] = {**describe()}
     found["runs folder"] = _writable(runs)
     found["data folder"] = _writable(data)
-    found["mnist"] = _mnist(data)
+    for name in ("mnist", "imagenet-weights"):
+        found[name] = _there(name, data)
     if not quick:
         precision, seconds = _demo_step()
         found["precision auto means"] = f"{precision} for the demo (each network is measured)"
@@ -39,14 +40,14 @@ def _writable(folder: Path) -> str:
     return f"{folder} ({'writable' if writable(folder) else 'NOT writable: choose another folder'})"
 
 
-def _mnist(data: Path) -> str:
-    from fairflac.data.sets import mnist
+def _there(name: str, data: Path) -> str:
+    from fairflac.data import SOURCES
     from fairflac.errors import UserError
 
     try:
-        mnist.check(data)
+        SOURCES[name].check(data)
     except UserError:
-        return "not there: fairflac data get mnist"
+        return f"not there: fairflac data get {name}"
     return "there and whole"
 
 
@@ -58,9 +59,9 @@ def _demo_step() -> tuple[str, float]:
     from fairflac.data.sets.biased_mnist import BiasedDigits
     from fairflac.system.hardware import best_device
     from fairflac.training.build import build_method
-    from fairflac.training.precision import Steps, choose_precision
+    from fairflac.training.precision import StepTimer, choose_precision
 
     config, device = resolve(BiasedDigits.name, "vanilla"), torch.device(best_device())
     net, shape = build_method(config, BiasedDigits.task).net, (3, *BiasedDigits.task.image_size)
     precision = choose_precision(config.train.precision, net, shape, device)
-    return precision, Steps(net, shape, device).seconds_per_image(precision) * config.train.batch_size
+    return precision, StepTimer(net, shape, device).seconds_per_image(precision) * config.train.batch_size

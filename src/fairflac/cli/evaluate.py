@@ -36,7 +36,7 @@ def evaluate_command(
     found = evaluate(run, split=split.value, on=on, workspace=Workspace(data=data), settings=parse_assignments(changes))
 
     from fairflac.reporting.naming import Names, labels, name_of
-    from fairflac.reporting.text.results import measurement_json, measurement_text
+    from fairflac.reporting.text import measurement_json, measurement_text
 
     table, names, training_images = found.predictions, Names(list(found.classes), {}), found.training_images
     if json:

@@ -13,7 +13,7 @@ def figures(
 ) -> None:
     """Draw the figures of finished runs, each as PNG and SVG: groups, pairs, distances, neighbours, maps, training."""
     from fairflac.errors import unknown
-    from fairflac.reporting.figures.registry import NAMES, save_figures
+    from fairflac.reporting.figures import NAMES, save_figures
     from fairflac.runs.directory import finished_runs
     from fairflac.system.files import check_folder
 

@@ -10,9 +10,10 @@ import typer
 from fairflac.cli.options import Json
 from fairflac.config import plugins
 from fairflac.errors import UserError
+from fairflac.system.tables import text_table
 
 
-class Kind(StrEnum):
+class ListName(StrEnum):
     methods = "methods"
     datasets = "datasets"
     nets = "nets"
@@ -24,7 +25,7 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Of methods and api: 
 
 
 def list_names(
-    kind: Annotated[Kind, typer.Argument(help="What to list.")], json: Json = False, markdown: Markdown = False
+    kind: Annotated[ListName, typer.Argument(help="What to list.")], json: Json = False, markdown: Markdown = False
 ) -> None:
     """List what there is, with one line on each."""
     if markdown:
@@ -33,27 +34,26 @@ def list_names(
     if json:
         typer.echo(json_format.dumps(entries, indent=1))
         return
-    width = max(map(len, entries))
-    for name, line in entries.items():
-        typer.echo(f"{name:<{width}}  {line}")
+    typer.echo(text_table(list(entries.items()), "<<"))
 
 
-def _entries(kind: Kind) -> dict[str, str]:
+def _entries(kind: ListName) -> dict[str, str]:
     plugins.load()
-    if kind is Kind.methods:
-        from fairflac.config.method_pages import describe, sees
+    if kind is ListName.methods:
+        from fairflac.api.pages import sees
         from fairflac.methods import METHODS
+        from fairflac.methods.base import describe
 
         return {name: f"{describe(method).headline} [{sees(method)}]" for name, method in METHODS.items()}
-    if kind is Kind.datasets:
+    if kind is ListName.datasets:
         from fairflac.data import DATASETS
 
         return {name: _with_licence(dataset) for name, dataset in DATASETS.items()}
-    if kind is Kind.nets:
+    if kind is ListName.nets:
         from fairflac.nets import NETS
 
         return {name: _first_line(net) for name, net in NETS.items()}
-    if kind is Kind.api:
+    if kind is ListName.api:
         import fairflac
 
         return {name: _first_line(getattr(fairflac, name)) for name in fairflac.__all__ if name != "__version__"}
@@ -62,11 +62,11 @@ def _entries(kind: Kind) -> dict[str, str]:
     return {name: ", ".join(recipe_methods(name)) for name in recipe_names()}
 
 
-def _print_page(kind: Kind) -> None:
-    if kind is Kind.methods:
-        from fairflac.config.method_pages import methods_page as page
-    elif kind is Kind.api:
-        from fairflac.api.page import api_page as page
+def _print_page(kind: ListName) -> None:
+    if kind is ListName.methods:
+        from fairflac.api.pages import methods_page as page
+    elif kind is ListName.api:
+        from fairflac.api.pages import api_page as page
     else:
         raise UserError("--markdown is for methods and api: fairflac list methods --markdown")
     typer.echo(page(), nl=False)

@@ -9,7 +9,7 @@ import typer
 from fairflac.cli.options import Data, Json, Runs
 
 if TYPE_CHECKING:
-    from fairflac.reproduction.make import Reproduction
+    from fairflac.reproduction.pipeline import Reproduction
     from fairflac.reproduction.scheduler import Executor
 
 
@@ -62,7 +62,7 @@ def reproduce_command(
     if name is None:
         raise UserError("say what to reproduce, for example table2; fairflac reproduce --list shows what there is")
 
-    from fairflac.api.paper import reproduce
+    from fairflac.api.experiments import reproduce
 
     chosen: Executor | None = None
     if rebuild is None:
@@ -100,7 +100,7 @@ def _executor(
     if kind is ExecutorName.local:
         if address:
             raise UserError(f"--address {address} is for --executor ray: without it all runs would be made here")
-        from fairflac.reproduction.scheduler import LocalExecutor
+        from fairflac.reproduction.local_executor import LocalExecutor
 
         return LocalExecutor(workers, threads)
     if workers or threads:
@@ -111,7 +111,7 @@ def _executor(
 
 
 def _list(scale: ScaleName, name: str | None, json: bool) -> None:
-    from fairflac.reproduction.estimate import as_json, as_text, contents
+    from fairflac.reproduction.plan import as_json, as_text, contents
     from fairflac.system.progress import tell
 
     tell("measuring a training step of each network…")

@@ -49,8 +49,9 @@ def train_command(
     if run is None:
         return  # another process reports
 
-    from fairflac.reporting.sections.alarms import alarms, sentences
-    from fairflac.reporting.text.tables import as_json, as_text, rows
+    from fairflac.reporting.checks import alarms, sentences
+    from fairflac.reporting.results import rows
+    from fairflac.reporting.text import as_json, as_text
 
     table = rows([run])
     for words in sentences(alarms(run)):

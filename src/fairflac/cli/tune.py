@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from fairflac.cli.options import Data, Json, Runs, Seed, Set
+from fairflac.config import plugins
+from fairflac.errors import UserError
 from fairflac.system.files import data_root
 
 RUNS = Path("runs")
@@ -40,25 +42,37 @@ def tune_command(
     Every trial is an ordinary run. Stopped or killed, the same command goes on where it was; with more --trials it adds
     some. No choice sees the test split; its numbers are shown for the chosen run alone.
     """
+    from fairflac.api.experiments import tune
     from fairflac.config.options import parse_assignments
-    from fairflac.config.settings import arrange
-
-    settings = parse_assignments(changes)
-    searched = {key.strip(): values.partition(",")[0] for key, _, values in (text.partition("=") for text in searches)}
-    arrange(dataset, method, settings | searched)
-
     from fairflac.runs.directory import Workspace
-    from fairflac.training.pipeline import import_run
-    from fairflac.tuning.space import load_optuna, make_plan, parse_searches
-    from fairflac.tuning.study import as_json, as_text, train_command, tune
 
-    load_optuna()  # what is missing is said before anything else
-    workspace = Workspace(runs, data)
-    if isinstance(settings.get("bias_model"), str):
-        import_run(Path(settings["bias_model"]), workspace)
-    found = tune(make_plan(dataset, method, seed, settings, parse_searches(searches), rule), workspace, trials)
-    places = [("--runs", runs, RUNS), ("--data", data, data_root())]
-    command = train_command(
-        found, *(word for name, here, usual in places if here != usual for word in (name, str(here)))
+    found = tune(
+        dataset,
+        method,
+        trials=trials,
+        search=_searched(searches),
+        rule=rule,
+        seed=seed,
+        workspace=Workspace(runs, data),
+        settings=parse_assignments(changes),
     )
+
+    from fairflac.tuning.study import as_json, as_text, train_command
+
+    places = [("--runs", runs, RUNS), ("--data", data, data_root())]
+    changed = [word for name, here, usual in places if here != usual for word in (name, str(here))]
+    command = train_command(found, *changed, *plugins.as_words())
     typer.echo(as_json(found, command) if json else as_text(found, command))
+
+
+def _searched(texts: list[str]) -> dict[str, str]:
+    """`["alpha=1:1e4", "task=ce,supcon"]` → values by setting."""
+    found: dict[str, str] = {}
+    for text in texts:
+        key, _, values = (part.strip() for part in text.partition("="))
+        if not key or not values:
+            raise UserError(f"--search {text}: expected KEY=LOW:HIGH or KEY=A,B,C, for example --search alpha=1:1e4")
+        if key in found:
+            raise UserError(f"--search {key} is given twice: give it once")
+        found[key] = values
+    return found

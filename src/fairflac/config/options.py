@@ -1,14 +1,35 @@
-"""Keyword arguments as validated options: what a class takes is read off its constructor, and written nowhere else."""
+"""Every method, dataset and network by name, and the options that each takes, without importing torch.
 
+What a class takes is read off its constructor, and written nowhere else: options are its keyword-only arguments. A
+mistyped word should be answered at once, and importing what it might have meant takes seconds. As long as nothing is
+imported, names are therefore read from the source.
+"""
+
+import ast
 import inspect
+import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, get_type_hints
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, NoReturn, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from fairflac.errors import UserError, unknown
+from fairflac.config import plugins
+from fairflac.errors import UserError, hint, in_plain_words, unknown
+
+Component = Literal["dataset", "method", "net"]
+# Where each kind is registered: the package, and the variable that holds what has a name.
+REGISTRIES: dict[Component, tuple[str, str]] = {
+    "dataset": ("data", "DATASETS"),
+    "method": ("methods", "METHODS"),
+    "net": ("nets", "NETS"),
+}
+LISTED = {"DATASETS": "_ALL"}  # the variable that lists its members in the source, where it is another one
+FLAGS = ("needs_bias_model", "needs_biased_net")  # what a method declares, and settings depend on
 
 
 @cache
@@ -33,10 +54,12 @@ def checked(model: type[BaseModel], values: dict[str, Any], where: str) -> BaseM
         problem = error.errors()[0]
         key = str(problem["loc"][0])  # what follows is a place inside the value, or a branch of its type
         if problem["type"] == "extra_forbidden":
-            unknown(f"setting for {where}", key, model.model_fields)
+            unknown("setting", key, model.model_fields, f"of {where}")
         if problem["type"] == "missing":
-            raise UserError(f"{where}: {key} is missing: give it with --set {key}=…") from None
-        raise UserError(f"{where}: {key} = {problem['input']!r} is not valid: {problem['msg']}") from None
+            raise UserError(f"{where}: {key} is missing: set {key}") from None
+        raise UserError(
+            f"{where}: {key} = {problem['input']!r} is not valid: {in_plain_words(problem['msg'])}"
+        ) from None
 
 
 def parse_assignments(pairs: list[str]) -> dict[str, Any]:
@@ -46,9 +69,165 @@ def parse_assignments(pairs: list[str]) -> dict[str, Any]:
         key, equals, text = pair.partition("=")
         key = key.strip()
         if not equals or not key:
-            raise UserError(f"--set {pair}: expected key=value, for example --set epochs=10")
+            raise UserError(f"'{pair}' sets nothing: give key=value, for example epochs=10")
         try:
             parsed[key] = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
             parsed[key] = text.strip()
     return parsed
+
+
+@dataclass(frozen=True)
+class Registered:
+    """What can be said of a thing by its name."""
+
+    options: tuple[str, ...]
+    flags: dict[str, bool] = field(default_factory=dict)
+
+
+def registered(kind: Component) -> dict[str, Registered]:
+    """All of a kind: from the registry if it is loaded (something may have been added), else from the source."""
+    plugins.load()
+    package, registry = REGISTRIES[kind]
+    loaded = getattr(sys.modules.get(f"fairflac.{package}"), registry, None)
+    if loaded is None:
+        return _read(kind)
+    return {
+        name: Registered(tuple(options_of(thing).model_fields), {flag: getattr(thing, flag, False) for flag in FLAGS})
+        for name, thing in loaded.items()
+    }
+
+
+def lookup(kind: Component, name: str, where: str = "") -> Registered:
+    """The thing of that name; an unknown one is an error that suggests the nearest."""
+    everything = registered(kind)
+    if name not in everything:
+        if kind == "dataset" and (path := Path(name).expanduser()).exists():
+            own = "folder" if path.is_dir() else "csv"
+            raise UserError(
+                f"'{name}' is no dataset but images of yours: give {own} as the dataset, and set path={name}"
+            )
+        unknown(kind, name, everything, where)
+    return everything[name]
+
+
+def check_options(kind: Component, name: str, given: Iterable[str]) -> None:
+    """Names of settings that belong to one thing."""
+    options = lookup(kind, name).options
+    for key in given:
+        if key not in options:
+            unknown("setting", key, options, f"of {name}")
+
+
+def check_images(name: str) -> None:
+    """A dataset, or a folder or file of the user's own."""
+    if name not in registered("dataset") and not Path(name).expanduser().exists():
+        no_such_data(name, registered("dataset"))
+
+
+def no_such_data(name: str, known: Iterable[str]) -> NoReturn:
+    """Neither a dataset nor anything on disk."""
+    if Path(name).name != name or Path(name).suffix:
+        raise UserError(f"there is no folder or file '{name}': check the path")
+    raise UserError(f"there is no folder or file '{name}', and no dataset of that name: {hint(name, known)}")
+
+
+@cache
+def sources() -> tuple[str, ...]:
+    """Raw files that datasets are built from."""
+    return tuple(key or "" for key, _ in _members(_value("fairflac.data", "SOURCES")))
+
+
+@cache
+def training_options() -> tuple[str, ...]:
+    """The names of how a method is optimised."""
+    (fields,) = _lineage("fairflac.config.run_config", "TrainConfig")
+    return tuple(_id(one.target) for one in fields.body if isinstance(one, ast.AnnAssign))
+
+
+@cache
+def _read(kind: Component) -> dict[str, Registered]:
+    package, registry = REGISTRIES[kind]
+    module = f"fairflac.{package}"
+    value = _value(module, LISTED.get(registry, registry))
+    found = {}
+    for key, symbol in _members(value):
+        lineage = list(_lineage(module, symbol))
+        if lineage:
+            flags = {flag: _constant(lineage, flag, False) for flag in FLAGS}
+            found[key or _constant(lineage, "name", "")] = Registered(_options(lineage), flags)
+    return found
+
+
+def _value(module: str, variable: str) -> ast.expr | None:
+    """What a module assigns to a variable."""
+    for one in _tree(module).body:
+        if isinstance(one, ast.AnnAssign) and _id(one.target) == variable:
+            return one.value
+        if isinstance(one, ast.Assign) and _id(one.targets[0]) == variable:
+            return one.value
+    return None
+
+
+def _members(value: ast.expr | None) -> Iterator[tuple[str | None, str]]:
+    """Key (where it is written there) and symbol of each member."""
+    if isinstance(value, ast.Dict):
+        for key, member in zip(value.keys, value.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(member, ast.Name):
+                yield str(key.value), member.id
+        return
+    for node in ast.walk(value) if value is not None else ():
+        if isinstance(node, ast.Name):
+            yield None, node.id
+
+
+def _lineage(module: str, symbol: str) -> Iterator[ast.ClassDef | ast.FunctionDef]:
+    """A class or function that `module` has or imports from here, then the parents of the class."""
+    for one in _tree(module).body:
+        if isinstance(one, ast.ClassDef | ast.FunctionDef) and one.name == symbol:
+            yield one
+            for base in getattr(one, "bases", ()):
+                yield from _lineage(module, _id(base))
+        elif symbol in _imported(one):
+            yield from _lineage(_imported(one)[symbol], symbol)
+
+
+def _imported(line: ast.stmt) -> dict[str, str]:
+    """What a line imports from this package: names by module."""
+    if not isinstance(line, ast.ImportFrom) or not (line.module or "").startswith("fairflac."):
+        return {}
+    return {alias.name: str(line.module) for alias in line.names}
+
+
+def _options(lineage: list[ast.ClassDef | ast.FunctionDef]) -> tuple[str, ...]:
+    """Of the nearest constructor."""
+    for one in lineage:
+        functions = [one] if isinstance(one, ast.FunctionDef) else one.body
+        for function in functions:
+            if isinstance(function, ast.FunctionDef) and function.name in ("__init__", one.name):
+                return tuple(argument.arg for argument in function.args.kwonlyargs)
+    return ()
+
+
+def _constant(lineage: list[ast.ClassDef | ast.FunctionDef], name: str, default: Any) -> Any:
+    """What the nearest class assigns to `name`."""
+    for one in lineage:
+        for line in one.body:
+            if isinstance(line, ast.AnnAssign) and _id(line.target) == name:
+                return line.value.value if isinstance(line.value, ast.Constant) else default
+    return default
+
+
+def _id(node: ast.AST) -> str:
+    return str(getattr(node, "id", ""))
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    place = files("fairflac").joinpath(*module.split(".")[1:])
+    source = (
+        place.joinpath("__init__.py")
+        if place.is_dir()
+        else files("fairflac").joinpath(*module.split(".")[1:-1], f"{module.rpartition('.')[2]}.py")
+    )
+    return ast.parse(source.read_text())

@@ -16,7 +16,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from fairflac.config.options import options_of
 from fairflac.errors import UserError
 
 VARIABLE = "FAIRFLAC_PLUGINS"  # files, separated as in PATH; worker processes inherit it
@@ -75,6 +74,11 @@ def _once(plugin: str) -> Iterator[bool]:
 def texts() -> dict[str, str]:
     """The plug-in files with what is in them, for a worker on another machine."""
     return {path: _text(path) for path in _files()}
+
+
+def as_words() -> list[str]:
+    """For a command that needs the same plug-in files."""
+    return [word for path in _files() for word in ("--plugin", os.path.relpath(path))]
 
 
 def is_plugged(group: str, name: str) -> bool:
@@ -188,6 +192,8 @@ def _class_lacks(thing: Any, parent: type, words: str) -> str | None:
 
 def _call_lacks(thing: Any, arguments: tuple[str, ...]) -> str | None:
     """It is called with these arguments in their order, and with its options by name, which need types."""
+    from fairflac.config.options import options_of  # which looks names up here
+
     signature = inspect.signature(thing)
     options = [one for one in signature.parameters.values() if one.kind is inspect.Parameter.KEYWORD_ONLY]
     if untyped := [one.name for one in options if one.annotation is inspect.Parameter.empty]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,6 +10,7 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field
 
 from fairflac.config.options import checked, options_of
+from fairflac.config.recipes import recipe_for
 from fairflac.config.settings import MAX_SEED, Arranged, arrange
 from fairflac.data import DATASETS
 from fairflac.data.pixels.augment import Augmentation
@@ -16,7 +18,9 @@ from fairflac.errors import UserError, unknown
 from fairflac.methods import METHODS
 from fairflac.metrics.selection import RULES
 from fairflac.nets import NETS
+from fairflac.nets.weights import IMAGENET, imagenet_file
 from fairflac.runs.directory import Run
+from fairflac.system.files import data_root
 
 # Raised when old run directories can no longer be continued or compared.
 FORMAT = 1
@@ -79,6 +83,21 @@ class RunConfig(BaseModel):
         """Where the run lies below the folder of all runs."""
         return f"{self.dataset}/{self.method}/{self.run_id}-s{self.seed}"
 
+    @property
+    def lacks_weights(self) -> bool:
+        """The recipe starts from ImageNet weights, and this run does not: its numbers are not comparable."""
+        recipe = recipe_for(self.dataset, self.method, self.data_options)
+        asked = recipe.get("weights") == IMAGENET and recipe.get("net") == self.net
+        return asked and "weights" not in self.net_options
+
+    def without_weights(self) -> "RunConfig":
+        """The same networks with new weights: who has trained ones does not need those that training began with."""
+        biased = self.biased_net
+        own: dict[str, Any] = {"net_options": _trained_options(self.net_options)}
+        if biased is not None:
+            own["biased_net"] = NetConfig(net=biased.net, net_options=_trained_options(biased.net_options))
+        return self.model_copy(update=own)
+
     def stage_one(self) -> "RunConfig | None":
         """The run that provides the bias model."""
         if self.bias_model is None or self.bias_model.seed is not None:
@@ -92,9 +111,43 @@ class RunConfig(BaseModel):
         return text
 
 
-def resolve(dataset: str, method: str, seed: int | None = 0, changes: dict[str, Any] | None = None) -> RunConfig:
-    """The recipe of `method` on `dataset` with the user's changes: names, values and combinations all checked."""
-    return _valid(arrange(dataset, method, dict(changes or {})), seed)
+def _trained_options(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if key not in ("weights", "pretrained")}
+
+
+def resolve(
+    dataset: str,
+    method: str,
+    seed: int | None = 0,
+    changes: dict[str, Any] | None = None,
+    data: Path | None = None,
+) -> RunConfig:
+    """The recipe of `method` on `dataset` with the user's changes: names, values and combinations all checked.
+
+    `data` is the folder of datasets, in which ImageNet weights are looked for. Where a recipe starts from them and they
+    are not there, the run starts from scratch (`lacks_weights`) and is another run.
+    """
+    changes = dict(changes or {})
+    found = arrange(dataset, method, dict(changes))
+    if not imagenet_file(data or data_root()).is_file():
+        found = _from_scratch(found, changes)
+    return _valid(found, seed)
+
+
+def _from_scratch(found: Arranged, changes: dict[str, Any], prefix: str = "") -> Arranged:
+    """Without the ImageNet weights that only a recipe asked for; what the user asked for stays."""
+    stage_one, biased_net, options = found.stage_one, found.biased_net, found.sections["net_options"]
+    if isinstance(stage_one, Arranged) and not prefix:
+        stage_one = _from_scratch(stage_one, changes, "bias_model.")
+    if not {"weights", f"{prefix}weights"} & changes.keys():
+        options = _without_imagenet(options)
+        biased_net = biased_net and (biased_net[0], _without_imagenet(biased_net[1]))
+    sections = {**found.sections, "net_options": options}
+    return replace(found, sections=sections, biased_net=biased_net, stage_one=stage_one)
+
+
+def _without_imagenet(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if (key, value) != ("weights", IMAGENET)}
 
 
 def _valid(found: Arranged, seed: int | None) -> RunConfig:
@@ -157,7 +210,7 @@ def _check_combination(config: RunConfig) -> None:
         _check_stage_one(config, config.bias_model)
     attributes = DATASETS[config.dataset].attributes
     if config.target != "class" and attributes is not None and config.target not in attributes:
-        unknown(f"target of {config.dataset}", config.target, {"class", *attributes})
+        unknown("target", config.target, {"class", *attributes}, f"of {config.dataset}")
 
 
 def _check_stage_one(config: RunConfig, stage_one: RunConfig) -> None:

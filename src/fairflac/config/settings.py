@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairflac.config.names import known, named, training_options
+from fairflac.config.options import lookup, registered, training_options
 from fairflac.config.plugins import is_plugged
 from fairflac.config.recipes import bias_model_kind, has_recipe, recipe_for
 from fairflac.errors import UserError, unknown
@@ -38,8 +38,8 @@ class Arranged:
 
 def arrange(dataset: str, method: str, changes: dict[str, Any]) -> Arranged:
     """The recipe of `method` on `dataset` with the user's changes; every name is checked."""
-    known("dataset", dataset)
-    has = known("method", method)
+    lookup("dataset", dataset)
+    has = lookup("method", method)
     where = f"{dataset} {method}"
     changes, own_biased_net = split_table(changes, "biased_net")
     own, own_stage_one = split_stage_one(changes)
@@ -52,9 +52,9 @@ def arrange(dataset: str, method: str, changes: dict[str, Any]) -> Arranged:
     elif own_biased_net:
         raise UserError(f"'{method}' has no biased network: remove the setting biased_net.{next(iter(own_biased_net))}")
     if settings.get("net") is None:
-        raise UserError(f"the recipes of '{dataset}' name no network: give one with --set net=NAME")
+        raise UserError(f"the recipes of '{dataset}' name no network: set net, for example net=resnet18")
     net, target = str(settings.pop("net")), str(settings.pop("target", "class"))
-    known("net", net)
+    lookup("net", net)
     sections = _sections(settings, dataset, method, net)
     stage_one = None
     if has.flags["needs_bias_model"]:
@@ -100,7 +100,7 @@ def split_stage_one(settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str,
 
 def _overlay(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
     """`base` changed by `top`; options of a network that `top` replaces go with it."""
-    replaced = named("net").get(str(base.get("net")))
+    replaced = registered("net").get(str(base.get("net")))
     if replaced is not None and top.get("net", base["net"]) != base["net"]:
         base = without(base, replaced.options)
     return base | top
@@ -108,28 +108,28 @@ def _overlay(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
 
 def _sections(settings: dict[str, Any], dataset: str, method: str, net: str) -> dict[str, dict[str, Any]]:
     """Send each setting to the part that has it."""
-    homes = {
-        "data_options": known("dataset", dataset).options,
-        "net_options": known("net", net).options,
-        "method_options": known("method", method).options,
+    sections = {
+        "data_options": lookup("dataset", dataset).options,
+        "net_options": lookup("net", net).options,
+        "method_options": lookup("method", method).options,
         "train": training_options(),
     }
     for key in settings:
-        if not any(key in names for names in homes.values()):
-            everything = {name for names in homes.values() for name in names} | {"net", "target"}
-            unknown(f"setting for {dataset} {method}", key, everything)
-    return {home: {key: settings[key] for key in settings if key in names} for home, names in homes.items()}
+        if not any(key in names for names in sections.values()):
+            everything = {name for names in sections.values() for name in names} | {"net", "target"}
+            unknown("setting", key, everything, f"of {dataset} {method}")
+    return {section: {key: settings[key] for key in settings if key in names} for section, names in sections.items()}
 
 
 def _biased_net(settings: dict[str, Any], own: dict[str, Any], where: str) -> tuple[str, dict[str, Any]]:
     """The network that is trained beside that of the run: the same, but for what the recipe or the user says."""
     name = str(own.get("net", settings.get("net")))
-    options = known("net", name).options
+    options = lookup("net", name).options
     shared = {key: settings[key] for key in options if key in settings and name == settings.get("net")}
     values = {**shared, **{key: value for key, value in own.items() if key != "net"}}
     for key in values:
         if key not in options:
-            unknown(f"setting of the biased network for {where}", key, options)
+            unknown("setting", key, options, f"of the biased network of {where}")
     return name, values
 
 
@@ -143,13 +143,13 @@ def _stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any], recipe
         return Path(str(run))
     own = _overlay(recipe if kind is None else bias_model_kind(dataset, str(kind)), own)
     other, method = str(own.pop("dataset", dataset)), str(own.pop("method", "vanilla"))
-    known("dataset", other, " of the bias model")
-    methods = named("method")
+    lookup("dataset", other, "of the bias model")
+    methods = registered("method")
     if method not in methods or methods[method].flags["needs_bias_model"]:
         alone = (name for name, one in methods.items() if not one.flags["needs_bias_model"])
-        unknown("method of the bias model", method, alone)
+        unknown("method", method, alone, "of the bias model")
     if other != dataset:  # the data options of one dataset mean nothing to another
-        shared = without(shared, known("dataset", dataset).options)
+        shared = without(shared, lookup("dataset", dataset).options)
     seed = own.pop("seed", "run")
     if seed != "run" and (type(seed) is not int or not 0 <= seed <= MAX_SEED):
         raise UserError(f"bias_model.seed = {seed!r} is not valid: give a whole number from 0 to {MAX_SEED}, or 'run'")

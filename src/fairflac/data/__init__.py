@@ -1,5 +1,6 @@
 """All datasets by name."""
 
+from fairflac.data import imagenet_weights
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.own.csv_file import Table
 from fairflac.data.own.folder import Folder
@@ -26,7 +27,7 @@ _ALL: tuple[type[Dataset], ...] = (
 )
 DATASETS: dict[str, type[Dataset]] = {dataset.name: dataset for dataset in _ALL}
 
-# Raw files that datasets are built from, by name: modules with `get` and `check`.
-SOURCES = {"mnist": mnist, "cifar10": cifar10}
+# Files that datasets are built from and trainings start from, by name: modules with `get` and `check`.
+SOURCES = {"mnist": mnist, "cifar10": cifar10, "imagenet-weights": imagenet_weights}
 
 __all__ = ["DATASETS", "SOURCES", "BiasedDataset", "Dataset", "Split"]

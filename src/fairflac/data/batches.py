@@ -50,7 +50,9 @@ class ImageInputs:
     ) -> None:
         stored, size = images.shape[1:3], task.image_size
         if stored[0] < size[0] or stored[1] < size[1]:
-            raise UserError(f"images of {stored[0]} x {stored[1]} do not fill the {size[0]} x {size[1]} of the network")
+            raise UserError(
+                f"images of {stored[0]} x {stored[1]} are too small: the network takes {size[0]} x {size[1]}"
+            )
         self.images = torch.from_numpy(images)  # (N, H, W, 3) uint8, no copy
         self.mean = torch.tensor(task.mean, device=device).view(1, 3, 1, 1)
         self.std = torch.tensor(task.std, device=device).view(1, 3, 1, 1)

@@ -14,14 +14,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from fairflac.errors import UserError, describe_os_error
+from fairflac.system.files import visible_files
 from fairflac.system.progress import meter
 
-Say = Callable[[str], None]
+# Prints a line for the user.
+Log = Callable[[str], None]
 T = TypeVar("T")
 
 # What a source may fail with: it is unreachable, or what it hands over cannot be read.
@@ -38,7 +41,7 @@ SOURCE_FAILURES = (
 PATIENCE = 600  # seconds for a package manager
 
 
-def first_that_works(name: str, sources: Mapping[str, Callable[[], T]], say: Say, advice: str) -> T:
+def first_that_works(name: str, sources: Mapping[str, Callable[[], T]], say: Log, advice: str) -> T:
     """The result of the first source that does not fail; if all do, one line with every reason."""
     failures = []
     for label, source in sources.items():
@@ -58,6 +61,32 @@ def download(address: str, size: int) -> bytes:
             content += piece
             bar.advance(len(piece))
     return bytes(content)
+
+
+def download_to(path: Path, address: str, size: int) -> Path:
+    """The file of `size` bytes at a public address, as `path`; what an earlier attempt left in its `.part` is kept."""
+    part = path.with_name(f"{path.name}.part")
+    part.parent.mkdir(parents=True, exist_ok=True)
+    done = part.stat().st_size if part.exists() else 0
+    if done > size:
+        done = 0
+    if done < size:
+        request = urllib.request.Request(address, headers={"Range": f"bytes={done}-"} if done else {})
+        with urllib.request.urlopen(request, timeout=15) as response:
+            done = done if response.status == HTTPStatus.PARTIAL_CONTENT else 0  # a server may send all of it again
+            with part.open("r+b" if done else "wb") as stream, meter("download", size, done=done) as bar:
+                stream.seek(done)
+                while done <= size and (piece := response.read(2**20)):
+                    stream.write(piece)
+                    done += len(piece)
+                    bar.advance(len(piece))
+                stream.truncate()
+    if done != size:
+        if done > size:
+            part.unlink()
+        raise UserError(f"{done} bytes came, and {size} were expected")
+    os.replace(part, path)
+    return path
 
 
 def pip_wheel(package: str, sha256: str) -> bytes:
@@ -108,7 +137,7 @@ def opened(source: Path) -> Iterator[Files]:
         raise UserError(f"there is no '{source}': give the folder or the archive that you have")
     try:
         if source.is_dir():
-            yield _visible(source, {path.relative_to(source): path.read_bytes for path in _walk(source)})
+            yield _visible(source, {path.relative_to(source): path.read_bytes for path in _files(source)})
         elif tarfile.is_tarfile(source):
             with tarfile.open(source) as tar:
                 yield _visible(source, {Path(m.name): partial(_from_tar, tar, m) for m in tar if m.isfile()})
@@ -122,8 +151,8 @@ def opened(source: Path) -> Iterator[Files]:
         raise UserError(f"'{source}' is damaged ({error}): fetch it again") from error
 
 
-def _walk(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in visible_files(folder) if path.is_file())
 
 
 def _visible(source: Path, files: dict[Path, Callable[[], bytes]]) -> Files:
@@ -146,11 +175,11 @@ def link_folders(source: Path, target: Path, names: Iterable[str]) -> int:
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name in names:
-            place, home = target / name, (source / name).resolve()
-            if not home.is_dir() or (place.exists() and not place.is_symlink()):
+            link, folder = target / name, (source / name).resolve()
+            if not folder.is_dir() or (link.exists() and not link.is_symlink()):
                 continue
-            place.unlink(missing_ok=True)
-            place.symlink_to(home, target_is_directory=True)
+            link.unlink(missing_ok=True)
+            link.symlink_to(folder, target_is_directory=True)
             linked += 1
     except OSError as error:
         raise UserError(describe_os_error(error)) from error
@@ -160,8 +189,8 @@ def link_folders(source: Path, target: Path, names: Iterable[str]) -> int:
 # Stands in the folder while files come in: a part of a dataset must not be taken for all of it.
 UNFINISHED = ".unfinished"
 
-# Where a file of a parcel belongs in the dataset's folder; None: it is not wanted.
-Place = Callable[[PurePosixPath], str | None]
+# Where a file of the user's folder or archive belongs in the dataset's folder; None: it is not wanted.
+TargetPath = Callable[[PurePosixPath], str | None]
 
 
 @dataclass(frozen=True)
@@ -172,9 +201,9 @@ class ManualSource:
     steps: tuple[str, ...]
     layout: tuple[str, ...]  # relative to the folder
     size: str
-    place: Place
+    target_path: TargetPath
 
-    def get(self, root: Path, source: Path | None, say: Callable[[str], None]) -> None:
+    def get(self, root: Path, source: Path | None, say: Log) -> None:
         """Take the files over from `source`; without it, say how to obtain them."""
         if source is None:
             self._explain(root, say)
@@ -192,7 +221,7 @@ class ManualSource:
             raise UserError(f"'{folder}' is not complete: run 'fairflac data get {self.name} --from …' to its end")
         return folder
 
-    def _explain(self, root: Path, say: Callable[[str], None]) -> None:
+    def _explain(self, root: Path, say: Log) -> None:
         if (root / self.name).is_dir():
             say(f"{root / self.name} is there; 'fairflac data check {self.name}' says whether it is whole.")
         say(f"{self.name} cannot be fetched for you. What to do:")
@@ -206,7 +235,7 @@ class ManualSource:
 
     def _take_over(self, source: Path, folder: Path) -> int:
         with opened(source) as files:
-            wanted = {target: read for path, read in files.items() if (target := self.place(path))}
+            wanted = {target: read for path, read in files.items() if (target := self.target_path(path))}
             if not wanted:
                 raise UserError(f"'{source}' has no file of {self.name}: expected {', '.join(self.layout)}")
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,39 +1,71 @@
-"""The whole way: plan, train, choose, and leave a model with a page and a card."""
+"""The whole way: plan, train, choose, and leave a model with a page and a card.
+
+Which model to keep is decided on validation images, without a single attribute label.
+"""
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fairflac.config.names import known
+import numpy as np
+
+from fairflac.config.options import lookup
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.config.settings import split_stage_one, without
 from fairflac.data.own.listing import checked_classes
-from fairflac.debiasing.choice import VANILLA, Choice, choose
-from fairflac.debiasing.clock import Clock, minutes
-from fairflac.debiasing.plan import AGAINST, BiasModel, Plan, Request, Size, planned
+from fairflac.debiasing.budget import AGAINST, TimeBudget, TrainingSetup
+from fairflac.debiasing.plan import VANILLA, BiasModel, DebiasPlan, Request, planned
 from fairflac.errors import UserError
-from fairflac.exporting.write import export
-from fairflac.metrics.classes import Change
+from fairflac.exporting.formats import export
+from fairflac.metrics.comparison import CLEAR, Change, Difference, clearly_worse
+from fairflac.metrics.evidence import (
+    Lean,
+    Strength,
+    Word,
+    aligned_class,
+    beside_guess,
+    follows_less,
+    guessed_gains,
+    with_guess,
+    word,
+)
+from fairflac.metrics.predictions import Predictions
+from fairflac.reporting.checks import alarms, sentences
+from fairflac.reporting.conclusions import GUESS, beside_sentences, gain_sentence, harm_sentence
 from fairflac.reporting.naming import Names
-from fairflac.reporting.page.render import write as write_report
-from fairflac.reporting.sections.alarms import alarms, sentences
+from fairflac.reporting.page import write as write_report
 from fairflac.runs.directory import CHOICE, Run, Workspace
 from fairflac.system.files import check_folder, write_text
-from fairflac.system.progress import tell
+from fairflac.system.progress import duration, tell
 from fairflac.training.build import load_config, load_split
 from fairflac.training.pipeline import dry_run, import_run, predict_run, train_config
 
 TITLE = "Does the model lean on a shortcut, and did debiasing help?"
 GUESSER = "early"  # names groups where the bias model's last layer was never trained on anything
+FEWEST_PAIRS = 1.0  # in a batch, of those that FLAC learns from
+WHERE = "All of this is about validation images."
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ModelChoice:
+    """The model to keep, and why."""
+
+    kept: str  # by name, as given
+    verdict: Word  # about the vanilla model
+    reasons: list[str]  # sentences
+    lean: Lean | None  # of the vanilla model
+    gains: dict[str, Difference]  # of each other model over vanilla, all guessed groups counting alike
+    worse: dict[str, list[Change]]  # by model: classes that lost clearly against vanilla
+
+
+@dataclass(frozen=True)
+class DebiasResult:
     """What there is in the end."""
 
-    choice: Choice
+    choice: ModelChoice
     kept: Run
     runs: dict[str, Run]  # by name: vanilla, and the one trained against the shortcut
     model: Path
@@ -42,18 +74,20 @@ class Outcome:
     took: str  # of the budget
 
 
-def debias(request: Request, data: Path, clock: Clock | None = None) -> Outcome:
+def debias(request: Request, data: Path, clock: TimeBudget | None = None) -> DebiasResult:
     """Everything that is there already is taken as it is, so that the same request goes on where it was stopped."""
-    clock = clock or Clock(request.budget)
+    clock = clock or TimeBudget(request.budget)
     check_folder(request.output)
     checked_classes(request.listing())
-    bias = _models(request, Plan(request.output, "", request.provisional(), {})).bias  # its faults cost no measuring
+    bias = _models(
+        request, DebiasPlan(request.output, "", request.provisional(), {})
+    ).bias  # its faults cost no measuring
     plan = planned(request, clock, bias.work)
     workspace = Workspace(request.output / "runs", data)
     if bias.run is not None:
         import_run(bias.run, workspace)
     models = _models(request, plan)
-    _rehearse(models, workspace)
+    _dry_runs(models, workspace)
     tell(_announcement(request, plan.size, models.bias, clock))
     pace = plan.size.epoch_seconds
     if models.stage_one.train.epochs:
@@ -84,7 +118,7 @@ class Models:
         return found
 
 
-def _models(request: Request, plan: Plan) -> Models:
+def _models(request: Request, plan: DebiasPlan) -> Models:
     bias = request.stage_one(plan.size)
     shared: dict[str, Any] = request.data_settings()
     if bias.columns is not None:
@@ -92,7 +126,7 @@ def _models(request: Request, plan: Plan) -> Models:
     settings = {**bias.settings, **shared, **plan.of(bias.method).settings(), **request.changes}
     against = resolve(request.dataset, bias.method, request.seed, settings)
     own, _ = split_stage_one(request.changes)  # vanilla has none, and an alpha means nothing to it
-    own = without(own, known("method", bias.method).options)
+    own = without(own, lookup("method", bias.method).options)
     plain = resolve(request.dataset, VANILLA, request.seed, {**shared, **plan.of(VANILLA).settings(), **own})
     return Models(bias, plain, against)
 
@@ -103,9 +137,9 @@ class Schedule:
 
     request: Request
     workspace: Workspace
-    clock: Clock
+    clock: TimeBudget
 
-    def decide(self, plan: Plan, config: RunConfig, epoch: float) -> Plan:
+    def decide(self, plan: DebiasPlan, config: RunConfig, epoch: float) -> DebiasPlan:
         """How many epochs it gets: as planned, or fewer if time is short; `epoch`: seconds that each one costs."""
         model, planned = config.method, plan.of(config.method).epochs
         if model in plan.epochs or "epochs" in self.request.changes or self.workspace.run(config).done:
@@ -125,7 +159,7 @@ def _pace(run: Run, models: Models) -> float | None:
     return seconds / config.train.epochs
 
 
-def _rehearse(models: Models, workspace: Workspace) -> None:
+def _dry_runs(models: Models, workspace: Workspace) -> None:
     """Before the first model is trained: what would end any of them."""
     for config in (models.plain, models.against, _guesser(models.against)):
         dry_run(config, workspace)
@@ -140,7 +174,7 @@ def _trained(config: RunConfig, workspace: Workspace, *, as_bias_model: bool = F
     return run
 
 
-def _choice(runs: dict[str, Run], against: RunConfig, workspace: Workspace) -> Choice:
+def _choice(runs: dict[str, Run], against: RunConfig, workspace: Workspace) -> ModelChoice:
     validation = load_split(against, workspace.data, "validation")
     assert validation is not None
     guesser = _guesser(against)
@@ -168,16 +202,18 @@ def _same_images(one: RunConfig, other: RunConfig) -> bool:
     return bool(one.data_options.get("path") == other.data_options.get("path"))
 
 
-def _announcement(request: Request, size: Size, bias: BiasModel, clock: Clock) -> str:
+def _announcement(request: Request, size: TrainingSetup, bias: BiasModel, clock: TimeBudget) -> str:
     seconds = size.seconds(bias.work) + clock.spent
-    time = minutes(seconds) if clock.budget is None else f"{minutes(seconds)} of {minutes(clock.budget)}"
+    time = duration(seconds) if clock.budget is None else f"{duration(seconds)} of {duration(clock.budget)}"
     return (
         f"{request.path}: {size.net} on images of {size.size} pixels, {size.epochs} epochs, batches of "
         f"{size.batch_size}; about {time} in all. Bias model, which comes first: {bias.says}."
     )
 
 
-def _leave(request: Request, choice: Choice, runs: dict[str, Run], plan: Plan, clock: Clock) -> Outcome:
+def _leave(
+    request: Request, choice: ModelChoice, runs: dict[str, Run], plan: DebiasPlan, clock: TimeBudget
+) -> DebiasResult:
     output, kept = request.output, runs[choice.kept]
     exported = export(kept, "safetensors", output / "model.safetensors")  # with its card
     report = output / "report.html"
@@ -186,7 +222,7 @@ def _leave(request: Request, choice: Choice, runs: dict[str, Run], plan: Plan, c
         "kept": choice.kept,
         "run": os.path.relpath(kept.path, output),  # so that the folder may be moved
         "verdict": choice.verdict,
-        "alarms": outcome_alarms(runs),
+        "alarms": result_alarms(runs),
         "reasons": choice.reasons,
         "lean": choice.lean and {name: value._asdict() for name, value in choice.lean._asdict().items()},
         "gains": {name: gain._asdict() for name, gain in choice.gains.items()},
@@ -196,10 +232,10 @@ def _leave(request: Request, choice: Choice, runs: dict[str, Run], plan: Plan, c
         "seconds": round(clock.spent, 1),
     }
     write_text(output / CHOICE, json.dumps(record, indent=1))
-    return Outcome(choice, kept, runs, exported.file, report, exported.card, str(clock))
+    return DebiasResult(choice, kept, runs, exported.file, report, exported.card, str(clock))
 
 
-def outcome_alarms(runs: dict[str, Run]) -> list[str]:
+def result_alarms(runs: dict[str, Run]) -> list[str]:
     """What is said of the runs before everything else."""
     return sentences(alarm for name, run in runs.items() for alarm in alarms(run, name))
 
@@ -207,3 +243,55 @@ def outcome_alarms(runs: dict[str, Run]) -> list[str]:
 def _change(one: Change, run: Run) -> dict[str, Any]:
     name = Names.of(run.result).of_class(one.label)
     return {"class": name, "before": one.before, "after": one.after, "difference": one.difference._asdict()}
+
+
+def choose(
+    tables: Mapping[str, Predictions],
+    guess: np.ndarray,
+    pairs: float,
+    *,
+    guess_is_class: bool = True,
+    classes: Sequence[str] = (),
+) -> ModelChoice:
+    """`tables`: validation predictions by model, vanilla among them; `guess`: (N,) what the bias model named there;
+    `pairs`: in S, in a batch; `classes`: their names. Attribute labels that the tables carry are taken away first."""
+    hidden = {name: with_guess(table.without_labels(), guess) for name, table in tables.items()}
+    plain, others = hidden[VANILLA], {name: table for name, table in hidden.items() if name != VANILLA}
+    assert plain.guess_counts is not None
+    speaks_for = None if guess_is_class else aligned_class(plain.guess_counts)
+    suggested = guess if speaks_for is None else speaks_for[guess]
+    count = max(len(classes), len(np.unique(plain.y)))
+    found = beside_guess(plain, speaks_for, classes=count, trial=(plain.y, suggested))
+    gains = guessed_gains(plain, others)
+    worse = {name: clearly_worse(plain, table, suggested == plain.y) for name, table in others.items()}
+    name, gain = max(gains.items(), key=lambda item: item[1].difference)
+    if found.strength is Strength.NONE or pairs < FEWEST_PAIRS:
+        kept, said = VANILLA, f"The vanilla model is kept: {_nothing(found.blind, found.strength, pairs)}."
+    elif advantage := _advantage(gain, follows_less(plain, others[name], suggested), bool(worse[name])):
+        kept, said = name, f"{name} is kept: {advantage}."
+    else:
+        kept, said = VANILLA, f"The vanilla model is kept: {name} is no clear gain."
+    alike = "right and wrong guesses counting alike within a class"
+    harm = [harm_sentence(other, lost, Names(list(classes), {}), alike) for other, lost in worse.items() if lost]
+    seen = [" ".join([GUESS, *beside_sentences(VANILLA, found)]), *(gain_sentence(*one) for one in gains.items())]
+    judged = word([found.strength], blind=found.blind)
+    return ModelChoice(kept, judged, [f"{said} {WHERE}", *harm, *seen], found.lean, gains, worse)
+
+
+def _advantage(gain: Difference, less: bool, harms: bool) -> str | None:
+    """What speaks for the model that was trained against the shortcut; None if nothing does."""
+    if gain.p < CLEAR:
+        return "it is clearly better with every group counting alike" if gain.difference > 0 else None
+    if less and not harms:
+        return "it follows the guess of the bias model clearly less often, and is not clearly worse"
+    return None
+
+
+def _nothing(blind: bool, strength: Strength, pairs: float) -> str:
+    """Why training against a shortcut was not worth a comparison."""
+    if strength is not Strength.NONE:
+        return (
+            f"FLAC had nothing to learn from: a batch has {pairs:.2g} pairs of images that share the class or the bias "
+            "model's view, and not both"
+        )
+    return "these images cannot tell whether there is a shortcut" if blind else "there is no evidence of a shortcut"

@@ -1,9 +1,10 @@
-"""What the user asked for, and the images that this is about."""
+"""What the user asked for, the bias model that goes with it, and the plan: decided once, and kept."""
 
+import csv
+import io
 import json
 import os
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
@@ -12,136 +13,19 @@ from typing import Any
 
 from PIL import Image
 
-from fairflac.config.options import options_of
-from fairflac.config.run_config import RunConfig, finished, resolve
+from fairflac.config.run_config import finished
 from fairflac.data.own.csv_file import NEEDED, list_table, read_csv
 from fairflac.data.own.folder import list_folder
+from fairflac.data.own.groups import GUESS, check_groups, has_guesses
 from fairflac.data.own.listing import Listing
 from fairflac.data.pixels.decode import decode
 from fairflac.data.sets.fairface import PUBLISHED, FairFace
-from fairflac.debiasing.choice import VANILLA
-from fairflac.debiasing.clock import ENDING, FEWEST, RESERVE, Clock, minutes
+from fairflac.debiasing.budget import USUAL, BiasModelCost, TimeBudget, TrainingSetup, batch_size, choose_setup, epochs
 from fairflac.errors import UserError, unknown
-from fairflac.nets import NETS
 from fairflac.nets.weights import read_state
 from fairflac.system.files import write_text
-from fairflac.training.precision import plain, seconds_per_image
 
-SMALL_NET = {"kernel_size": 3, "strides": [2, 2, 1, 1]}  # of simple-conv: sees 23 x 23 pixels
-# What is tried, the best first: a network and the side of an image.
-LADDER = (
-    ("resnet18", 128), ("resnet18", 96), ("resnet18", 64), ("resnet18", 48), ("simple-conv", 64), ("simple-conv", 32),
-)  # fmt: skip
-USUAL = ("resnet18", 64)  # without a budget
-EARLY_STEPS = 40  # of a bias model that is stopped early: two epochs of 2,000 images
-STEPS = 800  # of a training, which few epochs of many images or many epochs of few images give
-EPOCHS = (10, 60)
-BATCHES = (16, 128)
-# Beside the steps themselves: validation, augmentation, the optimiser. Guesses from a few trainings; what is trained
-# first corrects them.
-EPOCH = 1.35  # of a bare forward and backward pass over the training images
-AGAINST = 1.2  # of an epoch of the vanilla model: FLAC also looks at pairs, and asks the bias model before it begins
-
-
-@dataclass(frozen=True)
-class Size:
-    """What is trained, and how long."""
-
-    net: str
-    size: int
-    epochs: int
-    batch_size: int
-    steps: int  # of an epoch
-    epoch_seconds: float  # of the vanilla model, about
-
-    def settings(self) -> dict[str, object]:
-        """As for `--set`."""
-        own = SMALL_NET if self.net == "simple-conv" else {}
-        return {"net": self.net, **own, "size": self.size, "epochs": self.epochs, "batch_size": self.batch_size}
-
-    @property
-    def early_epochs(self) -> int:
-        """After which a bias model has learnt what is easy and little else."""
-        return max(min(round(EARLY_STEPS / self.steps), self.epochs // 3), 1)
-
-    def seconds(self, bias: "BiasWork") -> float:
-        """For all of it, about."""
-        epochs = self.epochs * (1 + AGAINST + bias.runs) + bias.images / (self.steps * self.batch_size)
-        return epochs * self.epoch_seconds + bias.reading + ENDING
-
-
-@dataclass(frozen=True)
-class BiasWork:
-    """What there is to do beside both models."""
-
-    runs: int = 0  # bias models that are trained as long as they are
-    images: int = 0  # that one is trained on otherwise, in all epochs together
-    reading: float = 0.0  # seconds to decode the images
-
-
-def fitting(
-    images: int, side: int, clock: Clock, bias: BiasWork | None = None, asked: Mapping[str, Any] | None = None
-) -> Size:
-    """For so many training images whose shorter side is `side`; without a budget the usual network.
-
-    `asked`: what the user set himself, and stays as it is.
-    """
-    bias, asked = bias or BiasWork(), asked or {}
-    batch, wanted = asked.get("batch_size", batch_size(images)), asked.get("epochs", epochs(images))
-    rungs = _worth_trying(side) if clock.budget is not None else [(USUAL[0], min(USUAL[1], _useful(side)))]
-    rungs = list(dict.fromkeys((asked.get("net", net), asked.get("size", size)) for net, size in rungs))
-    if clock.budget is None:
-        return _size(*rungs[0], wanted, batch, images, asked)
-    fewest = wanted if "epochs" in asked else min(FEWEST, wanted)
-    best = None
-    for net, size in reversed(rungs):  # from below: what takes far too long is not even measured
-        one = _size(net, size, wanted, batch, images, asked)
-        enough = fewest if best is None else min(max(wanted // 3, EPOCHS[0]), wanted)
-        affordable = [epochs for epochs in range(enough, wanted + 1) if _fits(replace(one, epochs=epochs), clock, bias)]
-        if not affordable:
-            break
-        best = replace(one, epochs=affordable[-1])
-    if best is None:
-        least = (replace(one, epochs=fewest).seconds(bias) + clock.spent) / (1 - RESERVE)
-        raise UserError(
-            f"--budget {minutes(clock.budget)} is too little: {images:,} images to train on need about "
-            f"{minutes(least)} at least on this machine; raise it, or take fewer images"
-        )
-    return best
-
-
-def _fits(size: Size, clock: Clock, bias: BiasWork) -> bool:
-    return size.seconds(bias) - ENDING <= clock.left
-
-
-def epochs(images: int) -> int:
-    """Enough for `STEPS` of them, within reason."""
-    return min(max(-(-STEPS * batch_size(images) // images), EPOCHS[0]), EPOCHS[1])
-
-
-def batch_size(images: int) -> int:
-    """The power of two that gives four steps an epoch or more: pairs need large batches, training many steps."""
-    largest = 1 << max(images // 4, 1).bit_length() - 1
-    return min(max(largest, BATCHES[0]), BATCHES[1])
-
-
-def _worth_trying(side: int) -> list[tuple[str, int]]:
-    """Enlarged images show no more than there is."""
-    return [(net, size) for net, size in LADDER if size <= _useful(side) or (net, size) == LADDER[-1]]
-
-
-def _useful(side: int) -> int:
-    smallest = LADDER[-1][1]
-    return max(smallest, max((size for _, size in LADDER if size <= side), default=smallest))
-
-
-def _size(net: str, size: int, epochs: int, batch: int, images: int, asked: Mapping[str, Any]) -> Size:
-    draft = Size(net, size, epochs, batch, max(images // batch, 1), 0.0)
-    own = {key: value for key, value in asked.items() if key in options_of(NETS[net]).model_fields}
-    config: RunConfig = resolve("folder", "vanilla", 0, {"path": ".", **draft.settings(), **own})
-    return replace(draft, epoch_seconds=seconds_per_image(plain(config, size)) * images * EPOCH)
-
-
+VANILLA = "vanilla"
 # Label-free kinds (recipes/folder.toml); early is the cheapest of those that find the right pairs, see docs/results.md.
 KINDS = ("early", "gce", "small", "vanilla")
 FAIRFACE = "fairface:"
@@ -154,49 +38,50 @@ class BiasModel:
     """Which method matches pairs against it, and the settings of its run."""
 
     method: str  # flac-b: it is a model of the same classes; flac: it was taught the attribute
-    settings: dict[str, Any]  # as for `--set`
+    settings: dict[str, Any]  # as `train` takes them
     says: str  # what it is, for people
-    work: BiasWork  # that it takes
+    work: BiasModelCost  # that it takes
     run: Path | None = None  # where a finished one lies
     columns: tuple[str, ...] | None = None  # attributes that are known for all images, where one is not
 
 
-def bias_model(word: str, size: Size) -> BiasModel:
-    """From what the user wrote behind `--bias-model`."""
+def bias_model(word: str, size: TrainingSetup) -> BiasModel:
+    """From the word that the user gave."""
     if word in KINDS:
         pinned = size.early_epochs if word == "early" else size.epochs
         settings = {"bias_model.kind": word, "bias_model.epochs": pinned}
-        work = {"early": _early(size), VANILLA: BiasWork()}.get(word, BiasWork(runs=1))  # vanilla is trained anyway
+        costs = {"early": _early(size), VANILLA: BiasModelCost()}  # vanilla is trained anyway
+        work = costs.get(word, BiasModelCost(runs=1))
         return BiasModel("flac-b", settings, f"{word}, trained on the same images and classes", work)
     if word.startswith(FAIRFACE):
         return _fairface(word.removeprefix(FAIRFACE), size)
     path = Path(word).expanduser()
     if path.is_dir():
         finished(path)
-        return BiasModel("flac", {"bias_model": str(path)}, f"the run {path}", BiasWork(), run=path)
+        return BiasModel("flac", {"bias_model": str(path)}, f"the run {path}", BiasModelCost(), run=path)
     if path.is_file():
         read_state(path, "network")
         # Its last layer may be of other classes, and its probabilities then mean nothing: others guess the groups.
         weights = {"bias_model.weights": str(path.resolve()), "bias_model.epochs": 0, "bias_output": "features"}
         return BiasModel("flac-b", weights, f"weights of {path.name}", _early(size))
     raise UserError(
-        f"--bias-model {word}: this is no run directory and no weight file; give one, or one of {', '.join(KINDS)}, "
+        f"bias model '{word}': this is no run directory and no weight file; give one, or one of {', '.join(KINDS)}, "
         f"or {FAIRFACE}gender, {FAIRFACE}race, {FAIRFACE}age"
     )
 
 
-def _early(size: Size) -> BiasWork:
-    return BiasWork(images=size.early_epochs * size.steps * size.batch_size)
+def _early(size: TrainingSetup) -> BiasModelCost:
+    return BiasModelCost(images=size.early_epochs * size.steps * size.batch_size)
 
 
-def _fairface(attribute: str, size: Size) -> BiasModel:
+def _fairface(attribute: str, size: TrainingSetup) -> BiasModel:
     known = FairFace.attributes or ()
     if attribute not in known:
-        unknown("attribute of FairFace", attribute, known)
+        unknown("attribute", attribute, known, "of FairFace")
     settings = {"dataset": FairFace.name, "target": attribute, "size": size.size, "seed": 0, "epochs": FAIRFACE_EPOCHS}
     if attribute == "age":
         settings["drop_teens"] = True
-    work = BiasWork(images=FAIRFACE_EPOCHS * PUBLISHED["train"])
+    work = BiasModelCost(images=FAIRFACE_EPOCHS * PUBLISHED["train"])
     return BiasModel("flac", _stage_one(settings), f"{attribute}, learnt from FairFace", work)
 
 
@@ -213,13 +98,13 @@ def taught(table: Path, column: str, source: Path | None, output: Path, *, allow
     labelled = source or table
     if labelled.is_dir():
         raise UserError(
-            f"--attribute {column}: '{labelled}' is a folder, which has no columns: give a CSV file, or with "
-            "--attribute-from a folder that has a subfolder for each value"
+            f"attribute {column}: '{labelled}' is a folder, which has no columns: give a CSV file, or as "
+            "attribute_from a folder that has a subfolder for each value"
         )
     sheet = read_csv(labelled)
     rows, header = sheet.rows, sheet.header
     if column not in header:
-        unknown(f"column of '{labelled}'", column, header)
+        unknown("column", column, header, f"of '{labelled}'")
     known = [row for row in rows if row[column]]
     whole = len(known) == len(rows)
     path = labelled.resolve() if whole else _write_labelled(known, labelled, column, output)
@@ -238,8 +123,8 @@ def _pace(images: int) -> dict[str, int]:
     return {"epochs": epochs(images), "batch_size": batch_size(images)}
 
 
-def _work(images: int) -> BiasWork:
-    return BiasWork(images=epochs(images) * images)
+def _work(images: int) -> BiasModelCost:
+    return BiasModelCost(images=epochs(images) * images)
 
 
 def _stage_one(settings: dict[str, Any]) -> dict[str, Any]:
@@ -258,15 +143,11 @@ def _write_labelled(rows: list[dict[str, str]], source: Path, column: str, outpu
         raise UserError(f"column '{column}' of '{source}' is empty: fill it in for some images")
     lines = [["path", "label", column]]
     lines += [[str((source.parent / row["path"]).resolve()), row["label"], row[column]] for row in rows]
-    path = output / LABELLED
-    text = "\n".join(",".join(_quoted(cell) for cell in line) for line in lines) + "\n"
-    if not path.exists() or path.read_text() != text:  # a file that did not change keeps its run
-        write_text(path, text)
+    path, text = output / LABELLED, io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(lines)
+    if not path.exists() or path.read_text() != text.getvalue():  # a file that did not change keeps its run
+        write_text(path, text.getvalue())
     return path.resolve()
-
-
-def _quoted(cell: str) -> str:
-    return '"' + cell.replace('"', '""') + '"'
 
 
 HELD_OUT = 0.2  # of the images, to choose by; and as many to test on, where there is no test folder
@@ -277,7 +158,7 @@ PLAN = "plan.json"
 
 @dataclass(frozen=True)
 class Request:
-    """The command line of `fairflac debias`."""
+    """What `debias` was called with."""
 
     path: Path
     output: Path
@@ -286,7 +167,7 @@ class Request:
     budget: float | None = None  # seconds
     attribute: str | None = None
     attribute_from: Path | None = None
-    changes: dict[str, Any] = field(default_factory=dict)  # `--set`
+    changes: dict[str, Any] = field(default_factory=dict)  # of the recipe
     allow_outside: bool = False
     strict: bool = False
 
@@ -311,35 +192,42 @@ class Request:
             return list_folder(self.path)
         return list_table(self.path, (), self.allow_outside)
 
-    def stage_one(self, size: Size) -> BiasModel:
+    def stage_one(self, size: TrainingSetup) -> BiasModel:
         if self.attribute_from is not None and self.attribute is None:
-            raise UserError("--attribute-from says where labels are: name the attribute too, with --attribute NAME")
+            return self._taught_groups(self.attribute_from)
         if self.attribute is None:
             return bias_model(self.bias_model, size)
         return taught(self.path, self.attribute, self.attribute_from, self.output, allow_outside=self.allow_outside)
 
-    def provisional(self) -> Size:
+    def _taught_groups(self, groups: Path) -> BiasModel:
+        """Of `discover`, as a person may have edited it. Its images are those of this request, wherever it lies."""
+        if not has_guesses(groups):
+            raise UserError("attribute_from says where labels are: name the attribute too")
+        check_groups(groups, self.listing())
+        return taught(self.path, GUESS, groups, self.output, allow_outside=True)
+
+    def provisional(self) -> TrainingSetup:
         """What would be trained if time did not matter; nothing is measured for it."""
         images = training_images(self.listing())
         batch = batch_size(images)
-        return Size(*USUAL, epochs(images), batch, max(images // batch, 1), 0.0)
+        return TrainingSetup(*USUAL, epochs(images), batch, max(images // batch, 1), 0.0)
 
 
 @dataclass(frozen=True)
-class Plan:
+class DebiasPlan:
     """What is trained. Decided once and kept: a command that was stopped goes on with the same runs."""
 
     path: Path
     key: str  # of the request
-    size: Size
+    size: TrainingSetup
     epochs: dict[str, int]  # by model, as decided when its turn came
 
-    def of(self, model: str) -> Size:
+    def of(self, model: str) -> TrainingSetup:
         """As decided; a model whose turn has not come gets no more than vanilla, or they could not be compared."""
         most = self.epochs.get(VANILLA, self.size.epochs)
         return replace(self.size, epochs=self.epochs.get(model, most))
 
-    def decide(self, model: str, epochs: int) -> "Plan":
+    def decide(self, model: str, epochs: int) -> "DebiasPlan":
         """Written down before the model is trained."""
         plan = replace(self, epochs={**self.epochs, model: epochs})
         plan.write()
@@ -350,17 +238,19 @@ class Plan:
         write_text(self.path, json.dumps(content, indent=1))
 
 
-def planned(request: Request, clock: Clock, work: BiasWork) -> Plan:
+def planned(request: Request, clock: TimeBudget, work: BiasModelCost) -> DebiasPlan:
     """As kept from an earlier call, or made now; `work`: that the bias model takes."""
     path, key = request.output / PLAN, request.key()
     with suppress(OSError, ValueError, KeyError, TypeError):  # there may be none, or a damaged one
         kept = json.loads(path.read_text())
         if kept["key"] == key:
-            return Plan(path, key, Size(**kept["size"]), {name: int(n) for name, n in kept["epochs"].items()})
+            return DebiasPlan(
+                path, key, TrainingSetup(**kept["size"]), {name: int(n) for name, n in kept["epochs"].items()}
+            )
     listing = request.listing()
     side, reading = look_at(listing)
     work = replace(work, reading=reading)
-    plan = Plan(path, key, fitting(training_images(listing), side, clock, work, request.changes), {})
+    plan = DebiasPlan(path, key, choose_setup(training_images(listing), side, clock, work, request.changes), {})
     plan.write()
     return plan
 

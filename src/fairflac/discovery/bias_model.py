@@ -18,8 +18,7 @@ from fairflac.methods.base import Frozen, Method
 from fairflac.methods.flac import matched_output
 from fairflac.metrics.evidence import count_guesses
 from fairflac.runs.directory import Run
-from fairflac.system.arrays import read_array
-from fairflac.system.files import replacing, write_text
+from fairflac.system.files import read_array, replacing, write_text
 from fairflac.training.build import load_config, load_method
 from fairflac.training.evaluate import infer
 from fairflac.types import Output
@@ -31,7 +30,7 @@ class BiasSource:
 
     network: Frozen | None  # None: nothing but its table is known
     table: Output | None  # of the training set in index order; None: computed on the image the model sees
-    quality: dict[str, float]  # see `bias_quality.measure`
+    quality: dict[str, float]  # see `quality.measure`
     guess_counts: np.ndarray | None = None  # see `Predictions`; None: its last layer was never trained
 
     def __call__(self, index: Tensor, x: Tensor) -> Output:

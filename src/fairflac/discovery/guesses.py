@@ -16,8 +16,7 @@ from lightning_fabric import Fabric
 
 from fairflac.config.recipes import bias_model_kind
 from fairflac.config.run_config import RunConfig, resolve
-from fairflac.data.base import BiasedDataset
-from fairflac.data.own.splitting import hash_split
+from fairflac.data.base import BiasedDataset, hash_split
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.errors import Stopped
 from fairflac.runs.directory import Run

@@ -75,7 +75,7 @@ def _flat(quality: Mapping[str, Measured]) -> dict[str, float]:
     return numbers
 
 
-class Half(NamedTuple):
+class PairCounts(NamedTuple):
     """(T,) counts of pairs, each in both directions, in T batches: of one half of S (paper, Eq. 1) or of all S."""
 
     candidates: np.ndarray  # pairs of the same class (A10) or of different classes (A01)
@@ -94,7 +94,7 @@ class Half(NamedTuple):
 
 def count_pairs(
     features: np.ndarray, y: np.ndarray, bias: np.ndarray | None, settings: Settings, batches: Iterable[torch.Tensor]
-) -> dict[str, Half]:
+) -> dict[str, PairCounts]:
     """Pairs in each batch, which is (B,) rows of the table: S is a matter of a batch, as its threshold is.
 
     `same_target` is A10 (same class, different attribute), `different_target` A01 (different class, same attribute),
@@ -110,10 +110,10 @@ def count_pairs(
         counts["same_target"].append(_sizes(same_class & other, a10, same_class & ~same_bias))
         counts["different_target"].append(_sizes(~same_class, a01, ~same_class & same_bias))
         counts["s"].append(_sizes(other, a10 | a01, same_class ^ same_bias))
-    return {name: Half(*np.array(sizes, dtype=np.int64).reshape(-1, 4).T) for name, sizes in counts.items()}
+    return {name: PairCounts(*np.array(sizes, dtype=np.int64).reshape(-1, 4).T) for name, sizes in counts.items()}
 
 
-def pair_quality(halves: Mapping[str, Half], *, known: bool) -> dict[str, Measured]:
+def pair_quality(halves: Mapping[str, PairCounts], *, known: bool) -> dict[str, Measured]:
     """`pairs` in S per batch, their `share` of all, and with the attribute known how right S and its halves are.
 
     Intervals are of batches drawn anew, whose number is n.
@@ -126,7 +126,7 @@ def pair_quality(halves: Mapping[str, Half], *, known: bool) -> dict[str, Measur
 
 
 def _sizes(candidates: np.ndarray, inferred: np.ndarray, true: np.ndarray) -> tuple[int, ...]:
-    """Of (N, N) masks of one batch, in the order of `Half`."""
+    """Of (N, N) masks of one batch, in the order of `PairCounts`."""
     return tuple(int(np.count_nonzero(mask)) for mask in (candidates, inferred, true, inferred & true))
 
 

@@ -25,7 +25,7 @@ from fairflac.discovery.bias_model import BiasSource, judged
 from fairflac.errors import Stopped, unknown
 from fairflac.estimator.inputs import (
     ATTRIBUTE,
-    Kind,
+    InputKind,
     WrongInput,
     check_method,
     decoded,
@@ -38,7 +38,7 @@ from fairflac.estimator.inputs import (
     resized,
     unlabelled,
     with_given_features,
-    with_own_module,
+    with_user_module,
 )
 from fairflac.methods import METHODS, Frozen, Method
 from fairflac.nets import NETS, adapt
@@ -60,14 +60,27 @@ class FLACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     either, or the path of a folder or CSV file of images, which has the labels with it. What is None stands in the
     recipe for own images (`fairflac list recipes`).
 
-    Parameters: `method` by its name in METHODS; `alpha`, the weight of FLAC's loss; `epochs`, `batch_size`, `lr`;
-    `net`: 'auto', a name in NETS, 'timm:NAME' or an nn.Module; `features`, the layer of that module whose output are
-    the features, if they are not the input of its last Linear; `size` of images in pixels; `augment` by its name;
-    `bias_model`, its kind: 'early', 'vanilla', 'gce' or 'small'; `settings`, what else `fairflac train --set` takes;
-    `random_state`; `verbose` for a progress bar.
+    After fit: `classes_`, `history_` (one entry per epoch), `bias_quality_` (how good the bias model is; empty without
+    one), `method_` (the trained `Method`; `method_.net` is the network), `n_features_in_` for embeddings.
 
-    After fit: `classes_`, `history_` (one entry per epoch), `bias_quality_` (see `bias_quality.measure`; empty without
-    a bias model), `method_` (the trained `Method`; `method_.net` is the network), `n_features_in_` for embeddings.
+    Args:
+        method: its name, as in `fairflac list methods`.
+        alpha: the weight of FLAC's loss.
+        epochs: how often every image is seen.
+        batch_size: images in a step.
+        lr: the learning rate.
+        net: `auto`, a name as in `fairflac list nets`, `timm:NAME`, or an nn.Module.
+        features: the layer of that module whose output are the features, if they are not the input of its last Linear.
+        size: of images, in pixels of a side.
+        augment: by its name, such as `crop-flip`.
+        bias_model: its kind: `early`, `vanilla`, `gce` or `small`.
+        settings: what else `fairflac.train` takes, such as `{"schedule": "cosine"}`.
+        random_state: as in scikit-learn.
+        verbose: show a progress bar.
+
+    Example:
+        >>> model = fairflac.FLACClassifier(epochs=10).fit(images, y)  # doctest: +SKIP
+        >>> model.predict(new_images)  # doctest: +SKIP
     """
 
     def __init__(
@@ -111,8 +124,15 @@ class FLACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Train the bias model and then the classifier.
 
-        `attribute`: labels of the shortcut for the same rows, or a column of the CSV file, with which the bias model is
-        taught what to look for. `bias_features`: (N, D_b), what another model sees of the shortcut, instead of one.
+        Args:
+            X: images, embeddings or files.
+            y: classes of the rows; files have their own.
+            attribute: labels of the shortcut for the same rows, or a column of the CSV file, with which the bias model
+                is taught what to look for.
+            bias_features: (N, D_b), what another model sees of the shortcut, instead of a bias model.
+
+        Returns:
+            This classifier, fitted.
         """
         kind, x = opened(X)
         if kind == "files":
@@ -123,10 +143,10 @@ class FLACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             data, self.classes_ = labelled(x, y, attribute)
             name = None if attribute is None else ATTRIBUTE
             config = self._config(kind, Path(), x.shape[1:], name, bias_features)
-        own = OwnModule(self.net, self.features) if isinstance(self.net, nn.Module) else None
-        config = with_own_module(config, own.module) if own else config
-        learnt = learn(config, data, own, _rows(bias_features, len(data)), silent=not self.verbose)
-        self.method_, self.history_, self.bias_quality_ = learnt.method, learnt.history, learnt.quality
+        own = UserModule(self.net, self.features) if isinstance(self.net, nn.Module) else None
+        config = with_user_module(config, own.module) if own else config
+        fitted = fit_stages(config, data, own, _rows(bias_features, len(data)), silent=not self.verbose)
+        self.method_, self.history_, self.bias_quality_ = fitted.method, fitted.history, fitted.quality
         self._config_, self._kind_, self._stored_ = config, kind, data.images.shape[1:3]
         self._warn()
         return self
@@ -176,10 +196,10 @@ class FLACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data = load_split(config, data_root(), "train")
         assert data is not None
         if attribute is not None and attribute not in data.bias:
-            unknown(f"attribute of '{x}'", attribute, data.bias)
+            unknown("attribute", attribute, data.bias, f"of '{x}'")
         return data, config
 
-    def _checked(self, kind: Kind, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _checked(self, kind: InputKind, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Arrays as scikit-learn checks them."""
         if y is None:
             raise WrongInput("requires y to be passed, but the target y is None")
@@ -192,7 +212,7 @@ class FLACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return x, y
 
     def _config(
-        self, kind: Kind, path: Path, shape: tuple[int, ...] | None, attribute: str | None, bias_features: Any
+        self, kind: InputKind, path: Path, shape: tuple[int, ...] | None, attribute: str | None, bias_features: Any
     ) -> RunConfig:
         check_method(self.method, kind, taught=attribute is not None, given=bias_features is not None)
         teach = attribute is not None and METHODS[self.method].needs_bias_model
@@ -221,7 +241,7 @@ class FLACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         numbers = {name: value for name, value in last.items() if isinstance(value, float)}
         advice = self.method_.advice(numbers) if numbers else None
         if advice is not None:
-            words = advice.replace("--set bias_model.kind=…", "bias_model=…")
+            words = advice.replace("set bias_model.kind", "give bias_model")
             warnings.warn(f"{self.method}: {words}", ConvergenceWarning, stacklevel=3)
 
 
@@ -235,7 +255,7 @@ def _rows(bias_features: Any, count: int) -> np.ndarray | None:
 
 
 @dataclass(frozen=True)
-class Learnt:
+class FitResult:
     """What a fitted estimator keeps."""
 
     method: Method
@@ -244,21 +264,21 @@ class Learnt:
 
 
 @dataclass(frozen=True)
-class OwnModule:
+class UserModule:
     """A user's module and the layer that its features come from."""
 
     module: nn.Module
     features: str | None
 
 
-def learn(
+def fit_stages(
     config: RunConfig,
     data: BiasedDataset,
-    own: OwnModule | None,
+    own: UserModule | None,
     bias_features: np.ndarray | None,  # (N, D_b) instead of a bias model
     *,
     silent: bool,
-) -> Learnt:
+) -> FitResult:
     """Leaves torch's generator as it was. Ctrl-C ends it, for there is nothing to go on from."""
     devices = range(torch.cuda.device_count())
     with tempfile.TemporaryDirectory() as folder, torch.random.fork_rng(devices):
@@ -269,7 +289,7 @@ def learn(
             method, history = stages.trained(config, data, source, config.method)
         except Stopped:
             raise KeyboardInterrupt from None
-    return Learnt(method.cpu().eval(), history, source.quality if source else {})
+    return FitResult(method.cpu().eval(), history, source.quality if source else {})
 
 
 @dataclass(frozen=True)
@@ -277,7 +297,7 @@ class _Stages:
     data: BiasedDataset
     fabric: Fabric
     folder: Path
-    own: OwnModule | None
+    own: UserModule | None
     silent: bool
 
     def trained(

@@ -15,15 +15,15 @@ from fairflac.config.run_config import RunConfig, resolve
 from fairflac.data.base import BiasedDataset
 from fairflac.data.own.csv_file import list_table
 from fairflac.data.own.folder import list_folder
-from fairflac.data.own.listing import FRAMING, MEAN, STD, aligned_values
+from fairflac.data.own.listing import FRAMING, MEAN, STD, attribute_codes
 from fairflac.data.pixels.cache import read_images
 from fairflac.errors import UserError, unknown
 from fairflac.methods import METHODS
-from fairflac.system.files import data_root
+from fairflac.system.files import data_root, visible_files
 from fairflac.training.build import load_split
 from fairflac.types import Attribute, TaskSpec
 
-Kind = Literal["files", "images", "vectors"]
+InputKind = Literal["files", "images", "vectors"]
 Size = tuple[int, int]
 
 
@@ -31,7 +31,7 @@ class WrongInput(UserError, ValueError):
     """An argument that does not fit, which scikit-learn expects to be a ValueError."""
 
 
-def opened(x: Any) -> tuple[Kind, Any]:
+def opened(x: Any) -> tuple[InputKind, Any]:
     """X and what it is; a .npy file is what is in it."""
     if isinstance(x, str | Path):
         path = Path(x).expanduser()
@@ -99,11 +99,10 @@ def _attribute(values: Any, y: np.ndarray, num_classes: int) -> tuple[dict[str, 
     given = np.asarray(values)
     if given.shape != y.shape:
         raise WrongInput(f"attribute has shape {given.shape} and y {y.shape}: give one value for each row")
-    names, codes = np.unique(given, return_inverse=True)
-    if len(names) < 2:
-        raise WrongInput(f"attribute is {names[0]!r} in every row: a bias model can learn nothing from it")
-    aligned = aligned_values(y, codes, num_classes, len(names))
-    return {ATTRIBUTE: codes.astype(np.int64)}, {ATTRIBUTE: Attribute(tuple(map(str, names)), aligned)}
+    codes, attribute = attribute_codes(given, y, num_classes)
+    if len(attribute.values) < 2:
+        raise WrongInput(f"attribute is {given[0]!r} in every row: a bias model can learn nothing from it")
+    return {ATTRIBUTE: codes}, {ATTRIBUTE: attribute}
 
 
 def _names(count: int) -> np.ndarray:
@@ -130,8 +129,7 @@ def files_of(where: Path | Sequence[Path]) -> list[Path]:
     if not isinstance(where, Path):
         return list(where)
     if where.is_dir():
-        below = sorted(path for path in where.rglob("*") if path.is_file())
-        return [path for path in below if not any(part[0] == "." for part in path.relative_to(where).parts)]
+        return sorted(path for path in visible_files(where) if path.is_file())
     if where.suffix.lower() == ".csv":
         listing = list_table(where)
         return [listing.folder / name for name in listing.names]
@@ -158,7 +156,7 @@ OF_PAIRS = ("bias_output", "reduction")  # and what that leaves as the method ha
 REFUSED = ("selection", "bias_model", "bias_model.run", "path", "dataset", "target")
 
 
-def net_settings(net: str | nn.Module, method: str, kind: Kind, shape: tuple[int, ...] | None) -> dict[str, Any]:
+def net_settings(net: str | nn.Module, method: str, kind: InputKind, shape: tuple[int, ...] | None) -> dict[str, Any]:
     """The network and what goes with it; `shape` is of one sample, None for files."""
     if kind == "vectors":
         if isinstance(net, str) and net not in ("auto", "mlp"):
@@ -177,7 +175,7 @@ def net_settings(net: str | nn.Module, method: str, kind: Kind, shape: tuple[int
     return {key: digits[key] for key in OF_DIGITS} | {key: options[key].default for key in OF_PAIRS if key in options}
 
 
-def check_method(method: str, x: Kind, *, taught: bool, given: bool) -> None:
+def check_method(method: str, x: InputKind, *, taught: bool, given: bool) -> None:
     """Does the method suit X, and is what is known of the shortcut of use to it, and enough?"""
     if method not in METHODS:
         unknown("method", method, METHODS)
@@ -199,9 +197,9 @@ def check_method(method: str, x: Kind, *, taught: bool, given: bool) -> None:
 
 
 def make_config(
-    method: str, seed: int, kind: Kind, given: Mapping[str, Any], extra: Mapping[str, Any] | None
+    method: str, seed: int, kind: InputKind, given: Mapping[str, Any], extra: Mapping[str, Any] | None
 ) -> RunConfig:
-    """`given`: settings by name, None where the recipe decides; `extra`: the user's, as `--set` takes them."""
+    """`given`: settings by name, None where the recipe decides; `extra`: the user's, as `train` takes them."""
     for name in extra or {}:
         if name in REFUSED:
             raise WrongInput(f"settings: '{name}' cannot be set here")
@@ -220,7 +218,7 @@ def with_given_features(config: RunConfig) -> RunConfig:
     return config.model_copy(update={"method_options": {**config.method_options, "bias_output": "features"}})
 
 
-def with_own_module(config: RunConfig, module: nn.Module) -> RunConfig:
+def with_user_module(config: RunConfig, module: nn.Module) -> RunConfig:
     """The recipe's network replaced by the user's, in the bias model too unless that has another."""
     name, replaced = f"module {type(module).__name__}", (config.net, config.net_options)
     if config.biased_net is not None:

@@ -3,37 +3,30 @@
 import inspect
 import json
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+import shlex
+from collections.abc import Sequence
+from pathlib import PurePath
 
-from fairflac.config.method_pages import describe
 from fairflac.data import DATASETS
-from fairflac.exporting.formats import decoding, normalising, using
+from fairflac.data.pixels.decode import DRAFT, Fit
+from fairflac.data.pixels.resample import centre_offset
 from fairflac.inference.model import ModelMetadata
 from fairflac.methods import METHODS
+from fairflac.methods.base import describe
 from fairflac.metrics import Measured, measure
-from fairflac.metrics.classes import majority
-from fairflac.metrics.groups import SMALL
+from fairflac.metrics.groups import SMALL, majority
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import metric_of
+from fairflac.reporting.checks import alarms, checks, sentences
+from fairflac.reporting.conclusions import DRAWN, pseudo_group_sentences
 from fairflac.reporting.naming import Names, data_in_words, labels, name_of
-from fairflac.reporting.sections.alarms import alarms, sentences
-from fairflac.reporting.sections.bias_model import checks
-from fairflac.reporting.sections.provenance import caveats, duration, machines, makings
-from fairflac.reporting.sections.results import (
-    Group,
-    GroupTable,
-    class_lines,
-    group_tables,
-    majority_sentence,
-    matrix,
-    mistakes,
-)
-from fairflac.reporting.sections.verdict import DRAWN, pseudo_group_sentences
-from fairflac.reporting.text.results import MISSING
-from fairflac.reporting.text.tables import with_range
+from fairflac.reporting.provenance import caveats, machines, provenance
+from fairflac.reporting.results import Group, GroupTable, class_lines, group_tables, majority_sentence, matrix, mistakes
+from fairflac.reporting.text import MISSING, with_range
 from fairflac.runs.directory import Run
 from fairflac.system import checkpoint
+from fairflac.system.progress import duration
+from fairflac.system.tables import escape_markdown, markdown_table
 from fairflac.types import TaskSpec
 
 
@@ -52,15 +45,15 @@ def model_card(run: Run, *, licence: str = "other", file: str | None = None) -> 
         "Limits": _limits(run),
         "How to use it": using(metadata, run, file),
         "What an image goes through": _images(metadata, file),
-        "How it was made": _making(run),
+        "How it was made": _provenance(run),
         "Licence": _licence(config["dataset"], licence),
     }
     what = (
         f"An image classifier of {len(metadata.classes)} classes ({_few(metadata.classes)}), a `{metadata.net}` "
-        f"network trained with the method `{method}` on {escaped(name_of(config))}."
+        f"network trained with the method `{method}` on {escape_markdown(name_of(config))}."
     )
-    parts = [header(run, numbers, licence), f"# {method} on {escaped(name_of(config))}"]
-    parts += [f"> **Mind:** {escaped(words)}" for words in sentences(alarms(run))]
+    parts = [header(run, numbers, licence), f"# {method} on {escape_markdown(name_of(config))}"]
+    parts += [f"> **Warning:** {escape_markdown(words)}" for words in sentences(alarms(run))]
     parts.append(what)
     for title, paragraphs in sections.items():
         parts += [f"## {title}", *paragraphs]
@@ -73,7 +66,7 @@ def _metadata(run: Run) -> ModelMetadata:
 
 
 def _few(classes: tuple[str, ...]) -> str:
-    return escaped(", ".join(classes[:10])) + (", …" if len(classes) > 10 else "")
+    return escape_markdown(", ".join(classes[:10])) + (", …" if len(classes) > 10 else "")
 
 
 def _data(run: Run, table: Predictions, names: Names) -> list[str]:
@@ -84,13 +77,13 @@ def _data(run: Run, table: Predictions, names: Names) -> list[str]:
         [names.of_class(label), f"{int((table.y == label).sum()):,}"]
         for label in range(max(len(names.classes), int(table.y.max(initial=-1)) + 1))
     ]
-    lines = [f"{escaped(data_in_words(config))}. {_heading(config['dataset'], 'Input')}"]
+    lines = [f"{escape_markdown(data_in_words(config))}. {_heading(config['dataset'], 'Input')}"]
     if (target := _target(run)) != "class":
-        lines.append(f"What it predicts is not the class of that set but its {escaped(target)}.")
+        lines.append(f"What it predicts is not the class of that set but its {escape_markdown(target)}.")
     lines += [f"Trained on {int(trained):,} images."] if trained else []
     attributes = {name.replace("_", " "): ", ".join(values) for name, values in names.values.items()}
-    lines += [escaped(f"Attribute {name}: {values}.") for name, values in attributes.items()]
-    return [*lines, f"Tested on {len(table):,} images:", markdown_table(["class", "test images"], counts)]
+    lines += [escape_markdown(f"Attribute {name}: {values}.") for name, values in attributes.items()]
+    return [*lines, f"Tested on {len(table):,} images:", _table(["class", "test images"], counts)]
 
 
 def _target(run: Run) -> str:
@@ -109,13 +102,13 @@ def _method(run: Run) -> list[str]:
     config = run.config
     target = _target(run)
     description = describe(METHODS[config["method"]])
-    options = escaped(", ".join(f"{key} = {value}" for key, value in config.get("method_options", {}).items()))
+    options = escape_markdown(", ".join(f"{key} = {value}" for key, value in config.get("method_options", {}).items()))
     return [
         f"`{config['method']}`. {description.headline}",
         f"Paper: {description.paper}",
         f"Where we differ: {description.deviations}",
         *([f"Settings: {options}."] if options else []),
-        f"Labels that training saw: {labels(run).cell if target == 'class' else escaped(target)}.",
+        f"Labels that training saw: {labels(run).cell if target == 'class' else escape_markdown(target)}.",
     ]
 
 
@@ -139,8 +132,8 @@ def _images(metadata: ModelMetadata, file: str | None) -> list[str]:
     return ["\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1)), *([inside] if graph else [])]
 
 
-def _making(run: Run) -> list[str]:
-    made = makings([run])[0]
+def _provenance(run: Run) -> list[str]:
+    made = provenance([run])[0]
     epochs = f"{made.epochs} epoch{'' if made.epochs == '1' else 's'}"
     lines = [
         f"Seed {made.seed}, {epochs}, {duration(made.seconds)} of training without that of a bias model. The state "
@@ -158,7 +151,6 @@ def _licence(dataset: str, licence: str) -> list[str]:
     return [f"{own} Of the data: {_heading(dataset, 'Licence')}"]
 
 
-PLAIN = re.compile(r"(?!(?:true|false|yes|no|on|off|null|y|n)$)[a-z][\w.-]*", re.IGNORECASE)  # only ever a text
 TAGS = ("fairness", "debiasing", "shortcut-learning")
 
 
@@ -180,43 +172,17 @@ def header(run: Run, numbers: dict[str, Measured], licence: str) -> str:
         "metrics": ["accuracy"],
         "model-index": [{"name": f"{config['method']} on {name_of(config)}", "results": [results]}],
     }
-    return "\n".join(["---", *yaml_lines(card), "---"])
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in card.items()]  # JSON is YAML
+    return "\n".join(["---", *lines, "---"])
 
 
-def yaml_lines(value: Any) -> Iterator[str]:
-    """Mappings and lists a line each, everything else as JSON, which is YAML too."""
-    entries = value.items() if isinstance(value, dict) else ((None, one) for one in value)
-    for key, one in entries:
-        start = "-" if key is None else f"{key}:"
-        if not isinstance(one, dict | list) or not one:
-            yield f"{start} {_scalar(one)}"
-            continue
-        inner = list(yaml_lines(one))
-        if key is None:  # the first line of an entry stands beside its dash
-            yield f"- {inner[0]}"
-            yield from (f"  {line}" for line in inner[1:])
-        else:
-            yield start
-            yield from (f"  {line}" for line in inner)
-
-
-def _scalar(value: Any) -> str:
-    return value if isinstance(value, str) and PLAIN.fullmatch(value) else json.dumps(value, ensure_ascii=False)
-
-
-MEANT = re.compile(r"[\\`*_\[\]|~$]|&(?=[#\w])")  # by Markdown
 MOST_GROUPS = 40  # that a card lists; of more, the worst half as many
 
 
-def escaped(text: str) -> str:
-    """A name, or a sentence with names in it, on one line and without a meaning to Markdown or HTML."""
-    return MEANT.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;").replace(">", "&gt;")
-
-
-def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    cells = [[escaped(cell) for cell in line] for line in (head, *rows)]
-    lines = [f"| {' | '.join(line)} |" for line in cells]
-    return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Of cells that may hold any name."""
+    first, *rest = ([escape_markdown(cell) for cell in line] for line in (head, *rows))
+    return markdown_table(first, rest)
 
 
 def numbers_section(
@@ -229,7 +195,7 @@ def numbers_section(
         metric = metric_of(kind)
         title, meaning = (metric.title, metric.meaning) if metric else (kind.replace("_", " "), "")
         rows.append([f"{title} ({attribute})" if attribute else title, _shown(kind, number), meaning])
-    parts = [DRAWN, markdown_table(["on the test split", "", "what it means"], rows)]
+    parts = [DRAWN, _table(["on the test split", "", "what it means"], rows)]
     parts += _classes(table, names, training_images)
     if table.bias:
         return parts + [part for groups in group_tables({method: table}, names) for part in _groups(groups, method)]
@@ -239,15 +205,15 @@ def numbers_section(
 def _classes(table: Predictions, names: Names, training_images: Sequence[int]) -> list[str]:
     """Each class, what it is taken for, and the answer that needs no model."""
     lines = [[line.label, with_range(line.accuracy["right"])] for line in class_lines({"right": table}, names)]
-    parts = ["Every class:", markdown_table(["class", "named rightly"], lines)]
+    parts = ["Every class:", _table(["class", "named rightly"], lines)]
     if found := matrix(table, names):
         counts = [[label, *map(str, row)] for label, row in zip(found.labels, found.counts, strict=True)]
-        parts += ["What each class is taken for (confusion matrix):", markdown_table(["class", *found.labels], counts)]
+        parts += ["What each class is taken for (confusion matrix):", _table(["class", *found.labels], counts)]
     elif frequent := mistakes(table, names):
         lines = [[label, said, str(n)] for label, said, n in frequent]
-        parts += ["The most frequent mistakes:", markdown_table(["class", "taken for", "images"], lines)]
+        parts += ["The most frequent mistakes:", _table(["class", "taken for", "images"], lines)]
     if len(training_images):
-        parts.append(escaped(majority_sentence(majority(table, training_images), names)))
+        parts.append(escape_markdown(majority_sentence(majority(table, training_images), names)))
     return parts
 
 
@@ -257,13 +223,13 @@ def bias_model_section(run: Run, names: Names) -> list[str]:
     if not stage_one:
         return ["None: this method needs none."]
     target = stage_one.get("target", "class").replace("_", " ")
-    data, name = escaped(data_in_words(stage_one)), result["bias_model"]
-    said = f"`{stage_one['method']}`, which predicts the {escaped(target)}, trained on {data} (run {name})."
+    data, name = escape_markdown(data_in_words(stage_one)), result["bias_model"]
+    said = f"`{stage_one['method']}`, which predicts the {escape_markdown(target)}, trained on {data} (run {name})."
     quality = result.get("bias_model_quality") or {}
-    rows = [[one.question, one.answer, one.ideal, one.guess] for one in checks(quality, names)]
+    rows = [[one.question, one.answer, one.ideal, one.chance] for one in checks(quality, names)]
     if not rows:
         return [said, "Its quality was not measured."]
-    return [said, markdown_table(["question", "answer", "ideal", "a guess would give"], rows)]
+    return [said, _table(["question", "answer", "ideal", "by chance"], rows)]
 
 
 def _shown(kind: str, number: Measured) -> str:
@@ -274,13 +240,13 @@ def _shown(kind: str, number: Measured) -> str:
 
 
 def _groups(table: GroupTable, method: str) -> list[str]:
-    total, shown, what = len(table.groups), table.groups, f"class and {escaped(table.attribute)}"
+    total, shown, what = len(table.groups), table.groups, f"class and {escape_markdown(table.attribute)}"
     title = f"Every group of {what}:"
     if total > MOST_GROUPS:
         shown = sorted(table.groups, key=lambda group: group.accuracy[method].value)[: MOST_GROUPS // 2]
         title = f"Of {total} groups of {what}, the {len(shown)} that the model is worst on:"
     head = ["class", table.attribute, "does it go with the class?", "accuracy", "calibration error"]
-    parts = [title, markdown_table(head, [_group(one, method) for one in shown])]
+    parts = [title, _table(head, [_group(one, method) for one in shown])]
     if table.small:
         few = "All" if table.small == total else f"{table.small} of the"
         said = f"{few} {total} groups have fewer than {SMALL} test images: what is said of one alone is a hint at most."
@@ -298,3 +264,92 @@ def _guessed(table: Predictions, method: str) -> list[str]:
     """Without labels of the attribute, what the bias model named stands in for it."""
     sentences = pseudo_group_sentences({method: table})
     return [f"A hint, and no evidence: {sentences[0]}"] if sentences else []
+
+
+INPUT, OUTPUTS = "images", ("logits", "probabilities")  # of an exported graph
+FITS: dict[Fit, str] = {"cover": "ImageOps.fit(image, {size}, {filter})", "squash": "image.resize({size}, {filter})"}
+FILTER = "Image.Resampling.BILINEAR"
+# By the ending of the file: what to import, and how pixels become probabilities.
+RUNTIMES = {
+    ".onnx": (
+        "import onnxruntime",
+        """session = onnxruntime.InferenceSession({file!r}, providers=["CPUExecutionProvider"])
+probabilities = session.run(["{output}"], {{"{input}": pixels}})[0][0]""",
+    ),
+    ".pt": (
+        "import torch",
+        """model = torch.jit.load({file!r})
+probabilities = model(torch.tensor(pixels))[1][0].numpy()""",
+    ),
+}
+RUNTIMES[".ts"] = RUNTIMES[".pt"]
+
+
+def using(metadata: ModelMetadata, run: Run, file: str | None) -> list[str]:
+    """With this program, and where the file is a whole graph, without it."""
+    model = shlex.quote(file or "/".join(run.path.resolve().parts[-3:]))
+    lines = [f"fairflac predict {model} photos/", *([] if file else [f"fairflac export {model} --to onnx"])]
+    shown = ["```bash\npip install fairflac\n" + "\n".join(lines) + "\n```"]
+    runtime = RUNTIMES.get(PurePath(file).suffix) if file else None
+    if file and runtime:
+        shown += ["Or without it:", f"```python\n{_program(metadata, file, *runtime)}\n```"]
+    return shown
+
+
+def _program(metadata: ModelMetadata, file: str, imports: str, answer: str) -> str:
+    """The same as `fairflac predict`, but for images of more than 8 bits a channel."""
+    (height, width), (rows, columns) = metadata.image_size, metadata.decoded_size
+    top, left = centre_offset(metadata.decoded_size, metadata.image_size)
+    fitted = FITS[metadata.fit].format(size=(columns, rows), filter=FILTER)
+    return f"""import numpy as np
+{imports}
+from PIL import Image, ImageOps
+
+classes = {list(metadata.classes)}
+file = Image.open("photo.jpg")
+file.draft("RGB", {(DRAFT * columns, DRAFT * rows)})
+image = ImageOps.exif_transpose(file).convert("RGBA")
+image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
+image = {fitted}
+pixels = np.asarray(image)[None, {top}:{top + height}, {left}:{left + width}]
+{answer.format(file=file, input=INPUT, output=OUTPUTS[1])}
+print(classes[probabilities.argmax()], probabilities.max())"""
+
+
+FIT_WORDS: dict[Fit, str] = {
+    "cover": "Take the largest part from the centre with the proportions of {size}, and scale it to {size} "
+    "(bilinear, with antialiasing).",
+    "squash": "Scale to {size} (bilinear, with antialiasing), whatever that does to proportions.",
+}
+
+
+def decoding(metadata: ModelMetadata) -> list[str]:
+    """From a file to what an exported graph takes."""
+    rows, columns = (DRAFT * side for side in metadata.decoded_size)
+    steps = [
+        f"Decode to RGB, 8 bits a channel: a large JPEG file at the smallest of 1/8, 1/4 and 1/2 that has {columns} "
+        f'columns and {rows} rows (Pillow\'s draft("RGB", ({columns}, {rows}))). Apply the EXIF orientation; what is '
+        "transparent becomes white.",
+        FIT_WORDS[metadata.fit].format(size=_size(metadata.decoded_size)),
+    ]
+    if metadata.decoded_size != metadata.image_size:
+        steps.append(f"Cut out the middle, {_size(metadata.image_size)}.")
+    return steps
+
+
+def normalising(metadata: ModelMetadata) -> list[str]:
+    """From there to what the network takes; an exported graph does it itself."""
+    mean, std = (", ".join(f"{value:g}" for value in values) for values in (metadata.mean, metadata.std))
+    return [f"Divide by 255, subtract the mean ({mean}), divide by the standard deviation ({std}); channels first."]
+
+
+def preprocessing_json(metadata: ModelMetadata) -> str:
+    """In words, and every number by its name."""
+    return (
+        json.dumps({"steps": decoding(metadata) + normalising(metadata), **metadata.model_dump(mode="json")}, indent=1)
+        + "\n"
+    )
+
+
+def _size(size: tuple[int, int]) -> str:
+    return f"{size[0]} x {size[1]} (height x width)" if size[0] != size[1] else f"{size[0]} x {size[1]}"

@@ -1,27 +1,31 @@
-"""A model as the bytes of a file, in each format."""
+"""A run becomes a file for other programs, in one of several formats, and is checked before it is kept."""
 
 import copy
 import io
-import json
-import shlex
+import tempfile
 import warnings
 from collections.abc import Callable
-from pathlib import PurePath
+from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from PIL import Image
 from safetensors.torch import save
 from torch import Tensor, nn
 
 from fairflac.data.pixels.augment import unit_floats
-from fairflac.data.pixels.decode import DRAFT, Fit
-from fairflac.data.pixels.resample import centre_offset
-from fairflac.errors import UserError
-from fairflac.inference.model import KEY, ModelMetadata
-from fairflac.inference.open import NOTE, weights_of
+from fairflac.errors import UserError, unknown
+from fairflac.exporting.card import INPUT, OUTPUTS, model_card, preprocessing_json
+from fairflac.inference.model import KEY, Classifier, ModelMetadata
+from fairflac.inference.open import NOTE, classifier_of, open_model, weights_of
 from fairflac.methods.base import Method
 from fairflac.nets.fast_conv import FastConv2d
 from fairflac.runs.directory import Run
+from fairflac.runs.gallery import Gallery
+from fairflac.system.files import check_writable, replacing, write_text
+from fairflac.training.build import load_method
 
 OPSET = 17  # of 2022: old enough for every runtime that is in use
 
@@ -39,7 +43,7 @@ def as_safetensors(method: Method, metadata: ModelMetadata) -> bytes:
 
 def as_torchscript(method: Method, metadata: ModelMetadata) -> bytes:
     content = io.BytesIO()
-    classifier = Classifier(method)
+    classifier = ExportedGraph(method)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")  # the format is deprecated; whether it is right, the parity check tells
         traced = torch.jit.trace(classifier, classifier.example(), check_trace=False)
@@ -54,7 +58,7 @@ def as_onnx(method: Method, metadata: ModelMetadata) -> bytes:
     except ImportError:
         raise UserError('writing ONNX needs a package: pip install "fairflac[onnx]"') from None
     content = io.BytesIO()
-    classifier = Classifier(method)
+    classifier = ExportedGraph(method)
     names = (INPUT, *OUTPUTS)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")  # it is deprecated; whether the graph is right, the parity check tells
@@ -82,10 +86,7 @@ FORMATS = {
 }
 
 
-INPUT, OUTPUTS = "images", ("logits", "probabilities")
-
-
-class Classifier(nn.Module):
+class ExportedGraph(nn.Module):
     """(N, H, W, 3) uint8 → (N, C) logits and probabilities, by the way that the method itself predicts."""
 
     mean: Tensor
@@ -115,89 +116,90 @@ def with_plain_convolutions(method: Method) -> Method:
     return copied
 
 
-FITS: dict[Fit, str] = {"cover": "ImageOps.fit(image, {size}, {filter})", "squash": "image.resize({size}, {filter})"}
-FILTER = "Image.Resampling.BILINEAR"
-# By the ending of the file: what to import, and how pixels become probabilities.
-RUNTIMES = {
-    ".onnx": (
-        "import onnxruntime",
-        """session = onnxruntime.InferenceSession({file!r}, providers=["CPUExecutionProvider"])
-probabilities = session.run(["{output}"], {{"{input}": pixels}})[0][0]""",
-    ),
-    ".pt": (
-        "import torch",
-        """model = torch.jit.load({file!r})
-probabilities = model(torch.tensor(pixels))[1][0].numpy()""",
-    ),
-}
-RUNTIMES[".ts"] = RUNTIMES[".pt"]
+SEEN, RANDOM = 24, 8  # test images of the run, and noise
+BATCHES = (1, 8)
+TOLERANCE = 1e-4  # of the largest logit, or of 1 if all are smaller; sums in another order differ by 1e-6
 
 
-def using(metadata: ModelMetadata, run: Run, file: str | None) -> list[str]:
-    """With this program, and where the file is a whole graph, without it."""
-    model = shlex.quote(file or "/".join(run.path.resolve().parts[-3:]))
-    lines = [f"fairflac predict {model} photos/", *([] if file else [f"fairflac export {model} --to onnx"])]
-    shown = ["```bash\npip install fairflac\n" + "\n".join(lines) + "\n```"]
-    runtime = RUNTIMES.get(PurePath(file).suffix) if file else None
-    if file and runtime:
-        shown += ["Or without it:", f"```python\n{_program(metadata, file, *runtime)}\n```"]
-    return shown
+class Parity(NamedTuple):
+    images: int
+    largest_difference: float  # of a logit, as a share of the largest
+    tolerance: float
 
 
-def _program(metadata: ModelMetadata, file: str, imports: str, answer: str) -> str:
-    """The same as `fairflac predict`, but for images of more than 8 bits a channel."""
-    (height, width), (rows, columns) = metadata.image_size, metadata.decoded_size
-    top, left = centre_offset(metadata.decoded_size, metadata.image_size)
-    fitted = FITS[metadata.fit].format(size=(columns, rows), filter=FILTER)
-    return f"""import numpy as np
-{imports}
-from PIL import Image, ImageOps
-
-classes = {list(metadata.classes)}
-file = Image.open("photo.jpg")
-file.draft("RGB", {(DRAFT * columns, DRAFT * rows)})
-image = ImageOps.exif_transpose(file).convert("RGBA")
-image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
-image = {fitted}
-pixels = np.asarray(image)[None, {top}:{top + height}, {left}:{left + width}]
-{answer.format(file=file, input=INPUT, output=OUTPUTS[1])}
-print(classes[probabilities.argmax()], probabilities.max())"""
+def check(original: Classifier, exported: Classifier, run: Run) -> Parity:
+    """An error if any logit of any image differs by more than the tolerance, in batches of several sizes."""
+    images = _images(run, original.image_size)
+    wanted = original.logits(images)
+    largest = max(1.0, float(np.abs(wanted).max()))
+    difference = max(float(np.abs(_in_batches(exported, images, size) - wanted).max()) for size in BATCHES) / largest
+    if not difference <= TOLERANCE:  # NaN is no agreement either
+        raise UserError(
+            f"the exported model does not answer as '{run.path}' does: a logit differs by {difference:.1e} of the "
+            f"largest, and {TOLERANCE:.0e} is allowed; nothing was written, try another format"
+        )
+    return Parity(len(images), difference, TOLERANCE)
 
 
-FIT_WORDS: dict[Fit, str] = {
-    "cover": "Take the largest part from the centre with the proportions of {size}, and scale it to {size} "
-    "(bilinear, with antialiasing).",
-    "squash": "Scale to {size} (bilinear, with antialiasing), whatever that does to proportions.",
-}
+def _in_batches(model: Classifier, images: np.ndarray, size: int) -> np.ndarray:
+    return np.concatenate([model.logits(images[start : start + size]) for start in range(0, len(images), size)])
 
 
-def decoding(metadata: ModelMetadata) -> list[str]:
-    """From a file to what an exported graph takes."""
-    rows, columns = (DRAFT * side for side in metadata.decoded_size)
-    steps = [
-        f"Decode to RGB, 8 bits a channel: a large JPEG file at the smallest of 1/8, 1/4 and 1/2 that has {columns} "
-        f'columns and {rows} rows (Pillow\'s draft("RGB", ({columns}, {rows}))). Apply the EXIF orientation; what is '
-        "transparent becomes white.",
-        FIT_WORDS[metadata.fit].format(size=_size(metadata.decoded_size)),
-    ]
-    if metadata.decoded_size != metadata.image_size:
-        steps.append(f"Cut out the middle, {_size(metadata.image_size)}.")
-    return steps
+def _images(run: Run, size: tuple[int, int]) -> np.ndarray:
+    """(M, H, W, 3). A gallery keeps small copies, which are stretched; a run of an earlier version has none."""
+    noise = np.random.default_rng(0).integers(0, 256, (RANDOM, *size, 3), dtype=np.uint8)
+    if not run.gallery.exists():
+        return noise
+    kept = Gallery.load(run.gallery).images
+    chosen = kept[np.unique(np.linspace(0, len(kept) - 1, SEEN).astype(int))]
+    stretched = [np.asarray(Image.fromarray(image).resize((size[1], size[0]))) for image in chosen]
+    return np.concatenate([np.stack(stretched), noise])
 
 
-def normalising(metadata: ModelMetadata) -> list[str]:
-    """From there to what the network takes; an exported graph does it itself."""
-    mean, std = (", ".join(f"{value:g}" for value in values) for values in (metadata.mean, metadata.std))
-    return [f"Divide by 255, subtract the mean ({mean}), divide by the standard deviation ({std}); channels first."]
+@dataclass(frozen=True)
+class Exported:
+    file: Path
+    card: Path
+    preprocessing: Path | None  # beside weights alone, which cannot do it themselves
+    parity: Parity
 
 
-def as_json(metadata: ModelMetadata) -> str:
-    """In words, and every number by its name."""
-    return (
-        json.dumps({"steps": decoding(metadata) + normalising(metadata), **metadata.model_dump(mode="json")}, indent=1)
-        + "\n"
-    )
+def export(
+    run: Run, to: str, output: Path | None = None, *, licence: str = "other", folder: Path | None = None
+) -> Exported:
+    """Written only if the file, opened again, answers as the run does; without a name as model.* in `folder`, or in
+    the run."""
+    if to not in FORMATS:
+        unknown("format", to, FORMATS)
+    run.check_done()
+    form = FORMATS[to]
+    file = output or (folder or run.path) / f"model{form.endings[0]}"
+    card, steps = file.with_suffix(".md"), file.with_suffix(".json") if to == "safetensors" else None
+    _check_places(file, form.endings, [place for place in (card, steps) if place])
+    check_writable(file)
+    method = load_method(run)
+    metadata = ModelMetadata.of(run, method.spec)
+    content = form.write(method, metadata)
+    # A GPU may round as it likes: graphs are opened on the CPU, and weights where the run is.
+    original = classifier_of(method, metadata, str(run.path), None if to == "safetensors" else "cpu")
+    with tempfile.TemporaryDirectory() as aside:
+        trial = Path(aside) / file.name
+        trial.write_bytes(content)
+        found = check(original, open_model(str(trial)), run)
+    with replacing(file) as stream:
+        stream.write(content)
+    write_text(card, model_card(run, licence=licence, file=file.name))
+    if steps:
+        write_text(steps, preprocessing_json(metadata))
+    return Exported(file, card, steps, found)
 
 
-def _size(size: tuple[int, int]) -> str:
-    return f"{size[0]} x {size[1]} (height x width)" if size[0] != size[1] else f"{size[0]} x {size[1]}"
+def _check_places(file: Path, endings: tuple[str, ...], beside: list[Path]) -> None:
+    """Before the work: a name that fits, and no file of the user's in the way."""
+    if file.is_dir():
+        raise UserError(f"'{file}' is a folder: name the file too, for example '{file / ('model' + endings[0])}'")
+    if file.suffix not in endings:
+        raise UserError(f"-o {file}: a file of this format ends in {' or '.join(endings)}")
+    for place in beside:
+        if place.exists() and "fairflac" not in place.read_text(errors="replace"):
+            raise UserError(f"'{place}' is in the way of what is written beside '{file.name}': move one of them")

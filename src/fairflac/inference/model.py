@@ -23,7 +23,7 @@ from fairflac.runs.directory import Run
 from fairflac.system.hardware import full_precision
 from fairflac.system.progress import meter
 from fairflac.training.build import load_config
-from fairflac.types import TaskSpec
+from fairflac.types import Output, TaskSpec
 
 KEY = "fairflac"  # under which a file keeps its metadata
 
@@ -50,18 +50,17 @@ class ModelMetadata(BaseModel):
 
     @classmethod
     def of(cls, run: Run, task: TaskSpec) -> "ModelMetadata":
-        config = load_config(run)
+        config = load_config(run).without_weights()
         framing = DATASETS[config.dataset].framing
         return cls(
             **task.to_dict(),
             decoded_size=framing.stored(task.image_size),
             fit=framing.fit,
             net=config.net,
-            net_options=_without_weights(config.net_options),
+            net_options=config.net_options,
             method=config.method,
             method_options=config.method_options,
-            biased_net=config.biased_net
-            and NetConfig(net=config.biased_net.net, net_options=_without_weights(config.biased_net.net_options)),
+            biased_net=config.biased_net,
             dataset=config.dataset,
             fairflac=__version__,
         )
@@ -84,11 +83,6 @@ class ModelMetadata(BaseModel):
         return RunConfig(**{name: getattr(self, name) for name in shared})
 
 
-def _without_weights(options: dict[str, Any]) -> dict[str, Any]:
-    """The file has all weights; where the first ones came from is a path on another machine, or a download."""
-    return {key: value for key, value in options.items() if key not in ("weights", "pretrained")}
-
-
 BATCH = 128
 
 
@@ -102,6 +96,8 @@ class Classifier:
     decoded_size: tuple[int, int]  # that files are decoded to, before their middle is cut out
     classes: tuple[str, ...] | None  # None: the file does not say
     fit: Fit = "cover"  # how files are brought to `decoded_size`
+    # As `logits`, → (B, D) the penultimate representation; None: it shows nothing but its answers.
+    features: Callable[[np.ndarray], np.ndarray] | None = None
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
         """(B, H, W, 3) uint8 of `decoded_size` (or any that is large enough) → (B, C) logits."""
@@ -129,9 +125,9 @@ def probabilities(logits: np.ndarray) -> np.ndarray:
 def square(size: int | None, source: str) -> tuple[int, int]:
     """As large as the user says that images are, where the file does not."""
     if size is None:
-        raise UserError(f"'{source}' does not say how large its images are: give that too, for example --size 224")
+        raise UserError(f"'{source}' does not say how large its images are: give size too, for example 224")
     if size < 1:
-        raise UserError(f"--size {size} is not a size of images: give the pixels of a side, for example --size 224")
+        raise UserError(f"size {size} is not a size of images: give the pixels of a side, for example 224")
     return size, size
 
 
@@ -154,6 +150,12 @@ def torch_logits(
             return as_array(forward(normalised(images, task, device)))
 
     return logits
+
+
+def torch_features(
+    net: Callable[[Tensor], Output], task: TaskSpec, device: torch.device
+) -> Callable[[np.ndarray], np.ndarray]:
+    return torch_logits(lambda x: net(x).features, task, device)
 
 
 def as_array(output: Any) -> np.ndarray:

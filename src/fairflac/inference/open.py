@@ -25,6 +25,7 @@ from fairflac.inference.model import (
     foreign_task,
     normalised,
     square,
+    torch_features,
     torch_logits,
 )
 from fairflac.methods.base import Method
@@ -34,7 +35,7 @@ from fairflac.runs.directory import Run
 from fairflac.system.hardware import best_device
 from fairflac.training.build import build_method, load_method
 
-Kind = Literal["onnx", "safetensors", "torchscript", "weights"]
+FileKind = Literal["onnx", "safetensors", "torchscript", "weights"]
 
 
 def open_model(
@@ -70,7 +71,7 @@ def open_model(
     path = Path(name).expanduser()
     kind = kind_of(path) if path.is_file() else None
     if net is not None and kind not in ("safetensors", "weights"):
-        raise UserError(f"--net {net} is for files of weights, and '{name}' is none: leave it out")
+        raise UserError(f"net {net} is for files of weights, and '{name}' is none: leave it out")
     if kind is not None:
         model = _open_file(path, kind, net, size)
     elif path.is_dir():
@@ -82,7 +83,7 @@ def open_model(
     return _proved(model, size, None if classes is None else tuple(classes))
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path) -> FileKind:
     """By what is inside, as far as that tells: both kinds of file that torch writes are called .pt."""
     with path.open("rb") as stream:
         start = stream.read(9)
@@ -94,7 +95,7 @@ def kind_of(path: Path) -> Kind:
     return "onnx" if path.suffix == ".onnx" else "weights"
 
 
-def _open_file(path: Path, kind: Kind, net: str | None, size: int | None) -> Classifier:
+def _open_file(path: Path, kind: FileKind, net: str | None, size: int | None) -> Classifier:
     if kind == "safetensors":
         return open_safetensors(path, net, size)
     if kind == "weights":
@@ -106,13 +107,13 @@ def _proved(model: Classifier, size: int | None, classes: tuple[str, ...] | None
     """What the user says and what the model does must agree."""
     height, width = model.image_size
     if size not in (None, height) or size not in (None, width):
-        raise UserError(f"'{model.source}' takes images of {height} x {width}: leave out --size {size}")
+        raise UserError(f"'{model.source}' takes images of {height} x {width}: leave out size {size}")
     try:
         shape = model.logits(np.zeros((2, height, width, 3), np.uint8)).shape
     except Exception as error:  # of a foreign graph, nearly anything
         reason = next((line for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
         raise UserError(
-            f"'{model.source}' cannot classify images of {height} x {width}: {reason.strip()[:200]}; check --size"
+            f"'{model.source}' cannot classify images of {height} x {width}: {reason.strip()[:200]}; check size"
         ) from error
     if len(shape) != 2 or shape[0] != 2 or shape[1] < 2:
         raise UserError(f"'{model.source}' returns numbers of shape {shape} for two images: logits are (2, classes)")
@@ -122,7 +123,7 @@ def _proved(model: Classifier, size: int | None, classes: tuple[str, ...] | None
             f"'{model.source}' tells {shape[1]} classes apart, and {len(names)} are named: name all of them"
         )
     if classes is not None and classes != names:
-        raise UserError(f"'{model.source}' has classes of its own, {', '.join(names or ())}: leave out --classes")
+        raise UserError(f"'{model.source}' has classes of its own, {', '.join(names or ())}: leave out classes")
     return replace(model, classes=names)
 
 
@@ -149,7 +150,10 @@ def classifier_of(method: Method, metadata: ModelMetadata, source: str, device_n
     device = torch.device(device_name or best_device())
     predict = method.to(device).eval().predict
     logits = torch_logits(predict, metadata.task, device)
-    return Classifier(source, logits, metadata.image_size, metadata.decoded_size, metadata.classes, metadata.fit)
+    features = torch_features(method.net, metadata.task, device)
+    return Classifier(
+        source, logits, metadata.image_size, metadata.decoded_size, metadata.classes, metadata.fit, features
+    )
 
 
 WRAPPERS = ("state_dict", "model_state_dict", "model")  # under which training scripts keep weights among other things
@@ -167,7 +171,7 @@ def open_safetensors(path: Path, net: str | None, size: int | None) -> Classifie
     if not note:
         return open_weights(path, net, size)
     if net is not None:
-        raise UserError(f"'{path}' names its network itself: leave out --net {net}")
+        raise UserError(f"'{path}' names its network itself: leave out net {net}")
     return open_exported_weights(state, ModelMetadata.read(note, path), path)
 
 
@@ -175,16 +179,16 @@ def open_weights(path: Path, net: str | None, size: int | None) -> Classifier:
     """Weights of one of `NETS`, which `net` names, with its options if it has some: `resnet18 stem=cifar`."""
     if net is None:
         raise UserError(
-            f"'{path}' holds no network, at most the weights of one: name it, for example --net resnet18; "
+            f"'{path}' holds no network, at most the weights of one: name it with net, for example resnet18; "
             "of a run, give the directory instead of a file in it"
         )
     name, *pairs = net.split() or [""]
     if name not in NETS:
         unknown("net", name, NETS)
     if not all("=" in pair for pair in pairs):
-        raise UserError(f"--net '{net}': options are KEY=VALUE, for example --net 'resnet18 stem=cifar'")
+        raise UserError(f"net '{net}': options are KEY=VALUE, for example 'resnet18 stem=cifar'")
     network: Any = NETS[name]
-    options = checked(options_of(network), parse_assignments(pairs), f"--net {name}")
+    options = checked(options_of(network), parse_assignments(pairs), f"net {name}")
     state = _weights(path, network.__name__)
     try:
         built = network(len(state["fc.weight"]), **dict(options))
@@ -193,7 +197,8 @@ def open_weights(path: Path, net: str | None, size: int | None) -> Classifier:
         raise does_not_fit(path, network.__name__) from error
     task, device = foreign_task(square(size, str(path))), torch.device(best_device())
     logits = torch_logits(built.to(device).eval(), task, device)
-    return Classifier(str(path), logits, task.image_size, task.image_size, None)
+    features = torch_features(built, task, device)
+    return Classifier(str(path), logits, task.image_size, task.image_size, None, features=features)
 
 
 def _weights(path: Path, kind: str) -> dict[str, Any]:

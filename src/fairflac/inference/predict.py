@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,8 @@ from fairflac.data.pixels.decode import Unreadable
 from fairflac.errors import UserError
 from fairflac.inference.model import BATCH, Classifier, probabilities
 from fairflac.metrics.scores import percent
-from fairflac.reporting.text.tables import aligned
+from fairflac.system.files import visible_files
+from fairflac.system.tables import text_table
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def find_images(given: Sequence[Path]) -> list[Path]:
     endings = Image.registered_extensions()
     for path in given:
         if path.is_dir():
-            found.update(one for one in _files(path) if not one.suffix or one.suffix.lower() in endings)
+            found.update(one for one in visible_files(path) if not one.suffix or one.suffix.lower() in endings)
         elif path.exists():
             found.add(path)
         else:
@@ -52,12 +52,6 @@ def find_images(given: Sequence[Path]) -> list[Path]:
     if not found:
         raise UserError(f"there are no images in {', '.join(map(repr, map(str, given)))}: check the folder")
     return sorted(found)
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (Path(parent, name) for name in names if not name.startswith("."))
 
 
 def answers(model: Classifier, paths: Sequence[Path], top: int = 1) -> Iterator[Answer]:
@@ -111,7 +105,7 @@ def as_text(answers: Sequence[Answer]) -> str:
         [escaped(answer.path), *(cell for one in answer.guesses for cell in (one.name, percent(one.probability)))]
         for answer in readable(answers)
     ]
-    return aligned([header, *lines])
+    return text_table([header, *lines])
 
 
 def as_csv(answers: Sequence[Answer]) -> str:

@@ -12,6 +12,9 @@ class _Gather(torch.autograd.Function):
 
     Every process computes the same loss on the joint batch, so each receives the sum of all processes' gradients for
     its own rows; averaging parameter gradients afterwards gives the gradient of one process with the joint batch.
+
+    torch has the same, at the same speed, but not in public: `torch.distributed.nn.functional.all_gather` is deprecated
+    (torch 2.13 warns at every call), and what it points to is a private module, whose tensors are not there yet.
     """
 
     @staticmethod

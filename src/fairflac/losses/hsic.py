@@ -13,16 +13,30 @@ NARROWEST = 1e-6  # σ² of equal samples, whose median and mean distances are 0
 
 
 def hsic(x: Tensor, y: Tensor, *, kernel: Similarity = "rbf", sigma: Width = 1.0) -> Tensor:
-    """(N, D), (N, E) → the unbiased estimator HSIC_1 of Song et al., JMLR 2012, Eq. 5.
+    """Hilbert-Schmidt independence criterion: how much two representations of the same samples depend on each other.
 
-    With kernel matrices K of x and L of y whose diagonals are set to zero, and 1 a vector of ones,
+    The unbiased estimator HSIC_1 of Song et al., JMLR 2012, Eq. 5. With kernel matrices K of x and L of y
+    whose diagonals are set to zero, and 1 a vector of ones,
 
         HSIC_1 = [tr(KL) + 1ᵀK1 · 1ᵀL1 / ((N-1)(N-2)) - 2/(N-2) · 1ᵀKL1] / (N(N-3)).
 
-    It is 0 in expectation for independent x and y, so a single value can be negative. `sigma` is the width of the RBF
-    kernel exp(-d² / 2σ²), or "median": that of the distances between these samples, for each representation its own, or
-    "mean": σ² is the mean of the squared distances, of a sample to itself included.
-    Fewer than 4 samples say nothing: the value is 0, and so is its gradient. Under autocast it is computed in fp32.
+    It is 0 in expectation for independent x and y, so a single value can be negative. Fewer than 4 samples say nothing:
+    the value is 0, and so is its gradient. Under autocast it is computed in fp32.
+
+    Args:
+        x: (N, D).
+        y: (N, E).
+        kernel: `rbf`, exp(-d² / 2σ²) of the distance d, or `linear`, the dot product.
+        sigma: the width σ of the RBF kernel, or `median`: that of the distances between these samples, for each
+            representation its own, or `mean`: σ² is the mean of the squared distances, of a sample to itself included.
+
+    Returns:
+        () HSIC_1.
+
+    Example:
+        >>> x = torch.tensor([[0.0], [1.0], [2.0], [3.0], [4.0]])
+        >>> hsic(x, -x), hsic(x, x % 2)
+        (tensor(0.1081), tensor(-0.0465))
     """
     n = len(x)
     if n < FEWEST:

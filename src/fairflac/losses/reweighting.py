@@ -10,9 +10,21 @@ from fairflac.losses.gather import gather
 
 
 def gce_loss(logits: Tensor, y: Tensor, q: float = 0.7) -> Tensor:
-    """(B,) losses (1 - p_y^q) / q of Zhang and Sabuncu, NeurIPS 2018, Eq. 6; q → 0 is cross-entropy, q = 1 is MAE.
+    """Generalised cross-entropy, (1 - p_y^q) / q: a model that minimises it follows what it finds easy, the shortcut.
 
-    Its gradient is p_y^q times that of cross-entropy, so that a model follows what it finds easy: the shortcut.
+    Zhang and Sabuncu, NeurIPS 2018, Eq. 6. Its gradient is p_y^q times that of cross-entropy.
+
+    Args:
+        logits: (B, C).
+        y: (B,) classes.
+        q: towards 0 it is cross-entropy, at 1 the mean absolute error.
+
+    Returns:
+        (B,) losses.
+
+    Example:
+        >>> gce_loss(torch.tensor([[2.0, 0.0], [0.0, 2.0]]), torch.tensor([0, 0]))
+        tensor([0.1215, 1.1062])
     """
     log_p = -F.cross_entropy(logits.float(), y, reduction="none")
     return (1 - (q * log_p).exp()) / q
@@ -22,9 +34,22 @@ NEVER = 1e-9  # stands for a probability of 0, so that its log is finite
 
 
 def class_given_bias(y: Tensor, bias: Tensor, weights: Tensor, *, num_classes: int, num_bias: int) -> Tensor:
-    """(N,) classes, attribute values and how often each sample is drawn → (K, C) with row b = P(y | b).
+    """P(y | b): how frequent each class is where the attribute has a value; the prior of `bias_balanced_loss`.
 
-    The row of a value that no sample has is 0.
+    Args:
+        y: (N,) classes of the training set.
+        bias: (N,) attribute values.
+        weights: (N,) how often each sample is drawn.
+        num_classes: C.
+        num_bias: K, how many values the attribute has.
+
+    Returns:
+        (K, C) in float64, row b is P(y | b); 0 in the row of a value that no sample has.
+
+    Example:
+        >>> y, bias = torch.tensor([0, 0, 0, 1]), torch.tensor([0, 0, 1, 1])
+        >>> class_given_bias(y, bias, torch.ones(4), num_classes=2, num_bias=2).tolist()
+        [[1.0, 0.0], [0.5, 0.5]]
     """
     mass = torch.zeros(num_bias * num_classes, dtype=torch.float64, device=y.device)
     table = mass.index_add(0, bias * num_classes + y, weights.double()).view(num_bias, num_classes)
@@ -32,20 +57,50 @@ def class_given_bias(y: Tensor, bias: Tensor, weights: Tensor, *, num_classes: i
 
 
 def bias_balanced_loss(logits: Tensor, y: Tensor, bias: Tensor, prior: Tensor) -> Tensor:
-    """Mean CE(h(x) + log P(y | b), y) of Hong and Yang, NeurIPS 2021 (BiasBal); `prior` is (K, C).
+    """Cross-entropy with the prior of the attribute added to the logits: mean CE(h(x) + log P(y | b), y).
 
-    P(y | b) must be that of the distribution that the samples come from. Then a model that knows nothing but the
-    attribute does best with logits that are all the same. The logits of the caller stay as they are.
+    Hong and Yang, NeurIPS 2021 (BiasBal). A model that knows nothing but the attribute does best with logits that are
+    all the same. The logits of the caller stay as they are.
+
+    Args:
+        logits: (B, C).
+        y: (B,) classes.
+        bias: (B,) attribute values.
+        prior: (K, C) P(y | b) of the distribution that the samples come from, see `class_given_bias`.
+
+    Returns:
+        () the loss.
+
+    Example:
+        >>> prior = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
+        >>> bias_balanced_loss(torch.zeros(4, 2), torch.tensor([0, 0, 0, 1]), torch.tensor([0, 0, 1, 1]), prior)
+        tensor(0.3466)
     """
     log_prior = (prior + NEVER).log().float()
     return F.cross_entropy(logits.float() + log_prior[bias], y)
 
 
 class GroupWeights(nn.Module):
-    """q over groups: q_g ← q_g exp(eta_q (l_g + adjustment / √n_g)) for the groups of a batch, Σ_g q_g = 1.
+    """GroupDRO's weights q: groups with a high loss count more.
 
-    Sagawa et al., ICLR 2020, Algorithm 1. A group that is absent from a batch keeps its q but for the common scale, and
-    one that the training set does not have gets none.
+    Sagawa et al., ICLR 2020, Algorithm 1. For the groups g of a batch, of mean loss l_g,
+
+        q_g ← q_g exp(eta_q (l_g + adjustment / √n_g)),  scaled to Σ_g q_g = 1.
+
+    A group that is absent from a batch keeps its q but for the common scale, and one that the training set does not
+    have gets none. Call `start` with the sizes of the groups, then the module with each batch.
+
+    Args:
+        groups: G, how many there are.
+        eta_q: step size of q.
+        adjustment: of small groups, of n_g samples in the training set.
+
+    Example:
+        >>> weights = GroupWeights(2, eta_q=1.0)
+        >>> weights.start(torch.tensor([90, 10]))
+        >>> loss, worst = weights(torch.tensor([0.0, 0.0, 1.0]), torch.tensor([0, 0, 1]))
+        >>> loss, weights.q
+        (tensor(0.7311), tensor([0.2689, 0.7311]))
     """
 
     q: Tensor  # (G,)
@@ -64,7 +119,15 @@ class GroupWeights(nn.Module):
         self.margin = self.adjustment / sizes.clamp_min(1).sqrt()
 
     def forward(self, values: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
-        """(B,) losses and groups of the whole batch → Σ_g q_g l_g with the new q, and the largest l_g."""
+        """The loss of a batch, of all processes.
+
+        Args:
+            values: (B,) losses.
+            group: (B,) below G.
+
+        Returns:
+            () Σ_g q_g l_g with the new q, and () the largest l_g.
+        """
         losses, present = group_means(values, group, len(self.q))
         with torch.no_grad():
             grown = self.q * torch.where(present, self.eta_q * (losses + self.margin), 0).exp()
@@ -121,10 +184,21 @@ TINY = 1e-8  # as in LfF's public code; a sample that is hard for neither model 
 
 
 class RelativeDifficulty(nn.Module):
-    """W(x) = L_B / (L_B + L_D), Nam et al., NeurIPS 2020 (the relative difficulty score).
+    """LfF's relative difficulty: samples that a biased model finds hard, and another one does not, count more.
 
-    L_B and L_D are moving averages of each sample's own losses under the two models, divided by the largest of its
-    class in the training set, so that no class counts more because it is harder. Both tables are saved with the model.
+    W(x) = L_B / (L_B + L_D), Nam et al., NeurIPS 2020. L_B and L_D are moving averages of each sample's own losses
+    under the two models, divided by the largest of its class in the training set, so that no class counts more because
+    it is harder. Both tables are saved with the model. Call `prepare` with the classes of the training set first.
+
+    Args:
+        num_classes: C.
+        decay: share of the old value that a moving average keeps.
+
+    Example:
+        >>> weights = RelativeDifficulty(2, decay=0.7)
+        >>> weights.prepare(torch.tensor([0, 0, 1]))
+        >>> weights(torch.tensor([0, 1]), biased=torch.tensor([0.1, 2.0]), debiased=torch.tensor([0.1, 0.5]))
+        tensor([0.2000, 0.5000])
     """
 
     y: Tensor  # (N,) classes of the training set, which brings them anew
@@ -143,7 +217,16 @@ class RelativeDifficulty(nn.Module):
 
     @torch.no_grad()
     def forward(self, index: Tensor, biased: Tensor, debiased: Tensor) -> Tensor:
-        """(B,) indices and losses under both models → (B,) weights, no gradients."""
+        """The weights of a batch; without gradients.
+
+        Args:
+            index: (B,) positions in the training set.
+            biased: (B,) losses under the biased model.
+            debiased: (B,) losses under the other one.
+
+        Returns:
+            (B,) W(x), from 0 to 1.
+        """
         hard_for_biased = self._relative(self.biased, index, biased)
         hard_for_debiased = self._relative(self.debiased, index, debiased)
         return hard_for_biased / (hard_for_biased + hard_for_debiased + TINY)

@@ -8,8 +8,7 @@ from fairflac.methods.disent import DisEnt, DisEntBE
 from fairflac.methods.end import EnD
 from fairflac.methods.fairkl import FairKL, FairKLLU
 from fairflac.methods.flac import FLAC, FLACB
-from fairflac.methods.gce import GCE
-from fairflac.methods.gce_committee import GCECommittee
+from fairflac.methods.gce import GCE, GCECommittee
 from fairflac.methods.groupdro import GroupDRO
 from fairflac.methods.hex import HEX
 from fairflac.methods.jtt import JTT

@@ -1,8 +1,9 @@
-"""What a method is: one training step, one prediction, and the parameters it trains."""
+"""What a method is: one training step, one prediction, the parameters it trains, and what its docstring says."""
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -96,3 +97,24 @@ def ask(network: Network, x: Tensor) -> Output:
     output = network.eval()(x)
     network.train(training)
     return output
+
+
+class MethodDescription(NamedTuple):
+    """The parts of a method's docstring."""
+
+    headline: str
+    body: str
+    paper: str
+    deviations: str
+
+
+def describe(method: type[Method]) -> MethodDescription:
+    """Docstrings have a headline, some text, and paragraphs that begin with `Paper:` and `Deviations:`."""
+    text, _, deviations = (inspect.getdoc(method) or "").partition("Deviations:")
+    text, _, paper = text.partition("Paper:")
+    headline, _, body = text.partition("\n")
+    return MethodDescription(headline.strip(), body.strip(), _joined(paper), _joined(deviations))
+
+
+def _joined(paragraph: str) -> str:
+    return " ".join(paragraph.split())

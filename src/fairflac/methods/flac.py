@@ -10,12 +10,17 @@ from pydantic import Field
 from torch import Tensor
 
 from fairflac.losses.contrastive import supcon_loss
-from fairflac.losses.flac import Divergence, FLACLoss, Kernel, Pairs, Reduction
+from fairflac.losses.flac import Divergence, FLACLoss, Kernel, Pairs, Reduction, Targets
 from fairflac.losses.gather import gather
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
 VISIBLE_SPREAD = 0.1  # of similarities; less means distances below 0.02 between all unit-length features
+MANY_OUT_OF_REACH = 0.25  # of S; a sure bias model has about half: all of A01
+EPOCHS_TO_FALL, VISIBLE_FALL = (
+    3,
+    0.9,
+)  # after so many epochs the loss should have fallen to this part of the first one's
 CE_BESIDE_SUPCON = 0.01  # as in bias-contrastive learning, whose contrastive recipe is the nearest public one
 
 
@@ -31,10 +36,12 @@ class PairMatching(Method, ABC):
     """L = L_task + alpha * L_FLAC (Eq. 7), with L_task = ce_weight * CE, or SupCon + ce_weight * CE over two views.
 
     The two final classes below differ in their bias model only. `kernel`, `divergence` and `pairs` are the paper's
-    ablations. Two are ours. `bias_output`: pairs are found by the bias model's `features`, as in the paper, or by its
+    ablations. Three are ours. `bias_output`: pairs are found by the bias model's `features`, as in the paper, or by its
     `probabilities`; features of photographs can all be at about the same distance from each other, so that the
     threshold of Eq. 1 puts every pair of one class into S and none of two classes. `reduction = "batch"`: the sum over
     S is divided by the number of samples, where `mean` divides by |S|, so that one alpha does for few pairs and many.
+    `targets = "reachable"`: dissimilarities are moved into the range that the trained model's similarities can have,
+    see `FLACLoss`; where S is large and the bias model sure of itself, this is what lets the loss fall.
     """
 
     needs_bias_model: ClassVar[bool] = True
@@ -53,14 +60,23 @@ class PairMatching(Method, ABC):
         pairs: Pairs = "conflicting",
         bias_output: BiasOutput = "features",
         reduction: Reduction = "mean",
+        targets: Targets | None = None,  # None: `dissimilarity`, as in the paper
     ) -> None:
         super().__init__(net, spec)
         self.bias_output = bias_output
+        self.terms: list[float] = []  # FLAC's loss in the epochs since training was started or went on
         self.alpha = alpha
         self.supcon = task == "supcon"
         self.num_views = 2 if self.supcon else 1
         self.ce_weight = (CE_BESIDE_SUPCON if self.supcon else 1.0) if ce_weight is None else ce_weight
-        self.flac = FLACLoss(exponent=exponent, kernel=kernel, divergence=divergence, pairs=pairs, reduction=reduction)
+        self.flac = FLACLoss(
+            exponent=exponent,
+            kernel=kernel,
+            divergence=divergence,
+            pairs=pairs,
+            reduction=reduction,
+            targets=targets or "dissimilarity",
+        )
 
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
         views = len(batch.views)
@@ -84,13 +100,20 @@ class PairMatching(Method, ABC):
         if means["spread"] < VISIBLE_SPREAD:
             return (
                 "the bias model's features are nearly the same for all images, so it cannot tell attributes apart: "
-                "train it longer, or choose another (--set bias_model.kind=…)"
+                "train it longer, or choose another (set bias_model.kind)"
             )
         if means["pairs"] == 0:
             return (
                 "no batch of this epoch had a pair that carries the bias, so FLAC did nothing: class and attribute "
                 "always go together in a batch (raise batch_size), or the bias model sees the class instead of the "
-                "attribute (--set bias_model.kind=…)"
+                "attribute (set bias_model.kind)"
+            )
+        self.terms.append(means["flac"])
+        stuck = len(self.terms) >= EPOCHS_TO_FALL and self.terms[-1] > VISIBLE_FALL * self.terms[0]
+        if stuck and means["out_of_reach"] > MANY_OUT_OF_REACH:
+            return (
+                f"FLAC's loss does not fall, and {means['out_of_reach']:.0%} of its pairs have a target that no "
+                "features can reach: set targets = 'reachable', and alpha anew"
             )
         return None
 

@@ -50,7 +50,7 @@ class JTT(Method):
         if not wrong.any():
             raise UserError(
                 "stage 1 classifies every training image right, so 'jtt' would be vanilla: "
-                "stop it earlier (--set bias_model.epochs=…)"
+                "stop it earlier (set bias_model.epochs)"
             )
         self.weights = torch.where(wrong, 1 + self.lambda_up, 1.0)
 

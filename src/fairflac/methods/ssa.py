@@ -162,9 +162,9 @@ def split_by_group(group: Tensor, share: float) -> Tensor:
     order = order[group[order].argsort(stable=True)]  # by group, and within it at random
     sizes = group.bincount()
     first = (sizes.cumsum(0) - sizes)[group[order]]
-    place = torch.empty_like(group)
-    place[order] = torch.arange(len(group), device=group.device) - first
-    return place < (share * sizes.double()).floor()[group]
+    rank = torch.empty_like(group)
+    rank[order] = torch.arange(len(group), device=group.device) - first
+    return rank < (share * sizes.double()).floor()[group]
 
 
 def confidence_limits(confidence: Tensor, group: Tensor, labelled: Tensor, tau: float) -> Tensor:

@@ -1,5 +1,6 @@
 """Metrics: pure functions of a whole table of predictions."""
 
+from fairflac.metrics.frame import MetricSummary, score
 from fairflac.metrics.groups import GroupRow, group_table
 from fairflac.metrics.intervals import Measured
 from fairflac.metrics.predictions import Counts, count
@@ -11,9 +12,11 @@ __all__ = [
     "GroupRow",
     "Measured",
     "Metric",
+    "MetricSummary",
     "accuracy",
     "count",
     "group_table",
     "measure",
+    "score",
     "summary",
 ]

@@ -1,12 +1,13 @@
 """Is one model better than another on the same images, or was it luck? Paired tests, image by image."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest
 
 from fairflac.errors import UserError
-from fairflac.metrics.intervals import SEED, percentiles
+from fairflac.metrics.intervals import SEED, Measured, paired_difference, percentiles
 from fairflac.metrics.predictions import Predictions, count
 
 PERMUTATIONS = 10_000
@@ -23,6 +24,11 @@ class Difference(NamedTuple):
     high: float
     p: float
     n: int
+
+    @property
+    def clear(self) -> bool:
+        """Luck does not explain it."""
+        return self.p < CLEAR
 
 
 def compare(first: Predictions, second: Predictions) -> dict[str, Difference]:
@@ -85,3 +91,37 @@ class _Cells:
         low, high = percentiles(((drawn[..., 0] - drawn[..., 1]) / n).mean(1))
         means = (self.right[:, groups] / n).mean(1)
         return Difference(float(means[0]), float(means[1]), seen, low, high, float(p), int(n.sum()))
+
+
+class Change(NamedTuple):
+    """Accuracy on the images of one class, of two models."""
+
+    label: int
+    before: float
+    after: float
+    difference: Measured  # after minus before, image by image
+
+
+def clearly_worse(before: Predictions, after: Predictions, groups: np.ndarray | None = None) -> list[Change]:
+    """Classes that the second model names rightly less often on the same images, by more than chance explains.
+
+    `groups`: (N,) count alike within a class, whatever their sizes. On images that are mostly aligned, a model that
+    gave up a shortcut would otherwise lose in every class.
+    """
+    groups = np.zeros_like(before.y) if groups is None else groups
+    changes = []
+    for label in np.unique(before.y):
+        cells = [(before.y == label) & (groups == group) for group in np.unique(groups[before.y == label])]
+        first, second = ([(table.prediction == table.y)[cell] for cell in cells] for table in (before, after))
+        found = _mean([paired_difference(*columns) for columns in zip(second, first, strict=True)])
+        if found.high < 0:
+            was, now = (float(np.mean([column.mean() for column in columns])) for columns in (first, second))
+            changes.append(Change(int(label), was, now, found))
+    return changes
+
+
+def _mean(parts: Sequence[Measured]) -> Measured:
+    """Of differences on different images: distances to the ends add up as standard errors do."""
+    value, low, high, n = np.array(parts).T
+    down, up = (float(np.sqrt(((value - end) ** 2).sum())) / len(parts) for end in (low, high))
+    return Measured(float(value.mean()), float(value.mean()) - down, float(value.mean()) + up, int(n.sum()))

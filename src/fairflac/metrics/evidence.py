@@ -4,15 +4,17 @@ What counts is the lower end of an interval: more than chance explains. docs/aud
 shortcut and without one, that the bounds come from.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from math import inf
+from math import inf, sqrt
 from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.stats import binomtest
 
 from fairflac.metrics import scores
+from fairflac.metrics.comparison import CLEAR, Difference, compare
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.intervals import (
     Measured,
@@ -24,7 +26,7 @@ from fairflac.metrics.intervals import (
     share_interval,
 )
 from fairflac.metrics.predictions import Counts, Predictions, Values, count
-from fairflac.metrics.scores import measured
+from fairflac.metrics.scores import measure_counts
 
 NAME = "guess of the bias model"
 
@@ -58,6 +60,17 @@ def with_pseudo_groups(table: Predictions) -> Predictions | None:
         return None
     aligned = table.guess == table.guess_counts.argmax(1)[table.y]
     return replace(table, bias={NAME: table.guess}, aligned={NAME: aligned}, guess=None, guess_counts=None)
+
+
+def guessed_gains(plain: Predictions, others: Mapping[str, Predictions]) -> dict[str, Difference]:
+    """Of each model over the plain one, image by image, all groups of class and guess counting alike."""
+    base = with_pseudo_groups(plain)
+    grouped = {name: with_pseudo_groups(table) for name, table in others.items()}
+    return {
+        name: compare(base, table)["unbiased"]
+        for name, table in grouped.items()
+        if base is not None and table is not None
+    }
 
 
 GUESS = "guess"
@@ -245,7 +258,7 @@ def attribute_gaps(table: Predictions) -> dict[str, Measured]:
     kinds = {name: scores.METRICS[name] for name in ("aligned", "conflicting")}
     found = {}
     for name in table.bias:
-        numbers = measured(count(replace(table, repeats={}), name), kinds)
+        numbers = measure_counts(count(replace(table, repeats={}), name), kinds)
         if len(numbers) == len(kinds):
             found[name] = gap(numbers["aligned"], numbers["conflicting"])
     return found
@@ -261,6 +274,26 @@ def lost_on_test(validation: Measured, test: Measured) -> Measured | None:
     return found if found.low > UNLIKE else None
 
 
+class Explained(NamedTuple):
+    """Accuracy on the test images whose attribute goes with the class, and on the others."""
+
+    attribute: str
+    aligned: Measured
+    conflicting: Measured
+
+
+def explained_by_attribute(validation: Measured, table: Predictions) -> Explained | None:
+    """Which attribute explains what is lost on the test images: nothing is lost where it goes with the class."""
+    right = table.prediction == table.y
+    for name, aligned in table.aligned.items():
+        if not aligned.any() or aligned.all():
+            continue
+        inside, outside = share(right[aligned]), share(right[~aligned])
+        if lost_on_test(validation, inside) is None and lost_on_test(inside, outside) is not None:
+            return Explained(name, inside, outside)
+    return None
+
+
 def gap(aligned: Measured, conflicting: Measured) -> Measured:
     """How much a model loses where the attribute does not go with the class."""
     return difference(aligned, conflicting, n=conflicting.n)
@@ -272,3 +305,71 @@ def _by_class(y: np.ndarray, guess: np.ndarray) -> Measured:
     sizes = np.array([len(rate) for rate in rates])
     value = float(np.mean([rate.mean() for rate in rates]))
     return Measured(value, *share_interval(value, round(scores.effective_size(sizes))), len(y))
+
+
+VISIBLE_GAIN = 0.01  # of unbiased accuracy; less is no help worth the name, however many test images there are
+Effect = Literal["worse", "no clear difference", "better elsewhere", "better"]
+
+
+class GroupAccuracies(NamedTuple):
+    """The accuracies of a model that need a known attribute."""
+
+    unbiased: Measured
+    aligned: Measured
+    conflicting: Measured
+    worst_group: Measured
+
+    @classmethod
+    def of(cls, numbers: Mapping[str, Measured]) -> "GroupAccuracies | None":
+        """By name of the metric. None: the attribute is not known, or some kind of group has no image."""
+        return cls(*(numbers[name] for name in cls._fields)) if numbers.keys() >= set(cls._fields) else None
+
+    @property
+    def lean(self) -> Word:
+        """By how much the model loses where the attribute does not go with the class."""
+        found = strength("attribute", gap(self.aligned, self.conflicting))
+        return word([found], blind=self.conflicting.n < SMALL)
+
+    @property
+    def reads_attribute(self) -> bool:
+        """More than the class: without the attribute it is right less than half as often."""
+        return self.conflicting.value < self.aligned.value / 2
+
+
+def effect_of_training(base: GroupAccuracies, other: GroupAccuracies, size: float) -> Effect:
+    """Did training against the attribute help? `size`: test images behind an unbiased accuracy.
+
+    A gain counts as help only where attribute and class disagree; elsewhere it has another cause.
+    """
+    first, second = base.unbiased.value, other.unbiased.value
+    gain, enough = second - first, margin(first, second, size)
+    if abs(gain) <= enough:
+        return "no clear difference"
+    if gain < 0:
+        return "worse"
+    return "better" if other.conflicting.value > base.conflicting.value else "better elsewhere"
+
+
+def margin(first: float, second: float, size: float) -> float:
+    """How far two accuracies over `size` images must differ to count: two standard errors, and a point at least."""
+    return max(VISIBLE_GAIN, 2 * sqrt((first * (1 - first) + second * (1 - second)) / size))
+
+
+def effective_size(table: Predictions) -> float:
+    """Of the attribute whose unbiased accuracy is measured least precisely; without one, the number of images."""
+    sizes = []
+    for name, values in table.bias.items():
+        n = np.unique(np.stack([table.y, values]), axis=1, return_counts=True)[1]
+        sizes.append(n[n >= table.min_cell.get(name, 1)])
+    return min((scores.effective_size(n) for n in sizes if len(n)), default=float(len(table)))
+
+
+def follows_less(plain: Predictions, other: Predictions, suggested: np.ndarray) -> bool:
+    """Of the images whose guess contradicts their class, does the other model name the guess on clearly fewer?
+
+    McNemar's exact test: if the models were alike, a coin would decide each time which of them alone follows.
+    """
+    against = suggested != plain.y
+    first, second = ((table.prediction == suggested) & against for table in (plain, other))
+    gone, new = int((first & ~second).sum()), int((second & ~first).sum())
+    return gone > new and float(binomtest(new, gone + new).pvalue) < CLEAR

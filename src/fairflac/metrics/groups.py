@@ -1,10 +1,11 @@
-"""The groups of class and attribute value, one row each."""
+"""The parts of a table: each class, and each group of class and attribute value."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairflac.metrics.intervals import DRAWS, SEED, percentiles, share_interval
+from fairflac.metrics.intervals import DRAWS, SEED, Measured, percentiles, share, share_interval
 from fairflac.metrics.predictions import Predictions, count
 
 SMALL = 30  # images, below which the accuracy of a group says little
@@ -71,7 +72,56 @@ def _bins(score: np.ndarray) -> np.ndarray:
 
 def _errors(bins: np.ndarray, surplus: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """(R, n) rows drawn → (R,) errors: within a bin, n_b |accuracy - confidence| is |Σ (right - score)|."""
-    place = bins[rows] + BINS * np.arange(len(rows))[:, None]
-    sums = np.bincount(place.ravel(), surplus[rows].ravel(), BINS * len(rows)).reshape(len(rows), BINS)
+    slot = bins[rows] + BINS * np.arange(len(rows))[:, None]
+    sums = np.bincount(slot.ravel(), surplus[rows].ravel(), BINS * len(rows)).reshape(len(rows), BINS)
     errors: np.ndarray = np.abs(sums).sum(1) / rows.shape[1]
     return errors
+
+
+class Majority(NamedTuple):
+    """The answer "always the class that has most training images"."""
+
+    label: int
+    accuracy: Measured  # of that answer
+    right: Measured  # of the model, on the same images
+
+    @property
+    def beaten(self) -> bool:
+        """By more than chance explains, the classes of the images being as they are."""
+        return self.right.low > self.accuracy.value
+
+
+def confusion(table: Predictions, classes: int = 0) -> np.ndarray:
+    """(C, C) images by class and prediction."""
+    size = max(classes, int(max(table.y.max(initial=-1), table.prediction.max(initial=-1))) + 1)
+    counts = np.zeros((size, size), dtype=np.int64)
+    np.add.at(counts, (table.y, table.prediction), 1)
+    return counts
+
+
+def class_accuracy(table: Predictions) -> dict[int, Measured]:
+    """Share of the images of each class that is named rightly (recall); classes without images are left out."""
+    right = table.prediction == table.y
+    return {int(label): share(right[table.y == label]) for label in np.unique(table.y)}
+
+
+def majority(table: Predictions, training_images: Sequence[int]) -> Majority:
+    """`training_images`: how many the training set has of each class."""
+    label = int(np.argmax(training_images))
+    return Majority(label, share(table.y == label), share(table.prediction == table.y))
+
+
+def class_numbers(table: Predictions, classes: Sequence[str], training_images: Sequence[int] = ()) -> dict[str, Any]:
+    """All of it for a JSON file; without the majority where the training images are not known."""
+    found: dict[str, Any] = {
+        "class_accuracy": {classes[label]: one._asdict() for label, one in class_accuracy(table).items()},
+        "confusion": confusion(table, len(classes)).tolist(),
+    }
+    if len(training_images):
+        answer = majority(table, training_images)
+        found["majority"] = {
+            "class": classes[answer.label],
+            "accuracy": answer.accuracy._asdict(),
+            "beaten": answer.beaten,
+        }
+    return found

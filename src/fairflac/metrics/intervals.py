@@ -54,15 +54,20 @@ def share_interval(share: float, n: int) -> tuple[float, float]:
 
 
 def clopper_pearson_if_constant(share: float, interval: tuple[float, float], n: float) -> tuple[float, float]:
-    """The same interval, or that of Clopper and Pearson (1934) where all of n images are alike.
+    """The same interval, or that of Clopper and Pearson (1934) where no resample of n images differs.
 
-    Resamples of images that are all right, or all wrong, are all the same, and their interval has no width. It ends
-    instead at the share of wrong (right) images with which n draws would have shown none in 2.5 of 100 cases.
+    Images that are all right, or all wrong, are resampled to the same share, and so is a mean over groups each of which
+    is all right or all wrong.
     """
-    if share not in (0, 1) or n <= 0:
+    if n <= 0 or (share not in (0, 1) and interval[0] < interval[1]):
         return interval
-    unseen = 1 - ((1 - LEVEL) / 2) ** (1 / n)
-    return (0.0, unseen) if share == 0 else (1 - unseen, 1.0)
+    from scipy.stats import beta  # takes a second to import
+
+    tail = (1 - LEVEL) / 2
+    count = share * n  # no whole number where n is the size of an even sample as sure: Korn and Graubard (1998)
+    low = float(beta.ppf(tail, count, n - count + 1)) if count > 0 else 0.0
+    high = float(beta.ppf(1 - tail, count + 1, n - count)) if count < n else 1.0
+    return low, high
 
 
 def bootstrap_interval(values: np.ndarray, statistic: Callable[..., np.ndarray] = np.mean) -> tuple[float, float]:

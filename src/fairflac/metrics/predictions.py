@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fairflac.errors import UserError
-from fairflac.system.arrays import read_all
-from fairflac.system.files import replacing
+from fairflac.system.files import read_all, replacing
 
 COLUMNS = ("index", "y", "prediction", "score", "features")
 BY_ROW = ("bias", "aligned")  # a column per attribute

@@ -82,7 +82,7 @@ def quadratic_mutual_information(kernel: np.ndarray, attribute: np.ndarray, weig
     """(N, N) similarities, (N,) → 0 if features and attribute are independent, and more the more they share.
 
     It is Σ_t ∫ (p(h, t) - p(h) P(t))² dh with densities estimated by the kernel. The paper wants balanced data, and
-    `probes.balanced(y, attribute)` makes them so by weights: without these, features that know the class and nothing
+    `balanced(y, attribute)` makes them so by weights: without these, features that know the class and nothing
     else would share with the attribute whatever class and attribute share. A finite sample adds about 1 / N.
     """
     share = np.full(len(attribute), 1 / len(attribute)) if weights is None else weights / weights.sum()

@@ -65,13 +65,15 @@ class Metric:
     higher_is_better: bool = False
     share: bool = False  # of images: shown in per cent, and never quite certain
     percent: bool = False  # no share of images, but shown as one
+    needs_alignment: bool = False  # looks at which value of the attribute goes with which class
 
     def __call__(self, counts: Counts) -> Values:
         return self.of(counts)
 
 
-def _accuracy(name: str, of: Statistic, meaning: str) -> Metric:
-    return Metric(name, name.replace("_", " "), meaning, of, higher_is_better=True, share=True)
+def _accuracy(name: str, of: Statistic, meaning: str, *, needs_alignment: bool = False) -> Metric:
+    title = name.replace("_", " ")
+    return Metric(name, title, meaning, of, higher_is_better=True, share=True, needs_alignment=needs_alignment)
 
 
 ACCURACY = _accuracy("accuracy", overall, "Share of test images named rightly.")  # the one that needs no groups
@@ -86,8 +88,14 @@ _MAIN = (
         "aligned",
         aligned,
         "The same over the groups whose attribute goes with their class. The shortcut gives the right answer here.",
+        needs_alignment=True,
     ),
-    _accuracy("conflicting", conflicting, "The same over all other groups. The shortcut gives a wrong answer here."),
+    _accuracy(
+        "conflicting",
+        conflicting,
+        "The same over all other groups. The shortcut gives a wrong answer here.",
+        needs_alignment=True,
+    ),
     _accuracy("worst_group", worst_group, "The lowest accuracy of any group."),
 )
 _FURTHER = (
@@ -125,6 +133,7 @@ _FURTHER = (
         "bias amplification",
         "How much more often than is true the class is named that goes with the attribute.",
         fairness.bias_amplification,
+        needs_alignment=True,
     ),
 )
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (*_MAIN, *_FURTHER)}
@@ -158,9 +167,9 @@ def summary(table: Predictions) -> dict[str, float]:
 
 def measure(table: Predictions) -> dict[str, Measured]:
     """The same with intervals. Those of attributes that repeat one another are averaged too, which is cautious."""
-    numbers = {"accuracy": measured(count_without_groups(table), {"accuracy": ACCURACY})["accuracy"]}
+    numbers = {"accuracy": measure_counts(count_without_groups(table), {"accuracy": ACCURACY})["accuracy"]}
     for suffix, repeated in _groupings(table).items():
-        parts = [measured(counts, METRICS) for counts in repeated]
+        parts = [measure_counts(counts, METRICS) for counts in repeated]
         for name in METRICS:
             if known := [part[name] for part in parts if name in part]:
                 numbers[name + suffix] = mean(known)
@@ -188,7 +197,7 @@ def _groupings(table: Predictions) -> dict[str, list[Counts]]:
     return {f":{name}" if len(kinds) > 1 else "": repeated for name, repeated in kinds.items()}
 
 
-def measured(counts: Counts, metrics: Mapping[str, Metric]) -> dict[str, Measured]:
+def measure_counts(counts: Counts, metrics: Mapping[str, Metric]) -> dict[str, Measured]:
     """Those of the metrics that these groups allow."""
     values = {name: float(metric(counts)) for name, metric in metrics.items()}
     known = {name: metric for name, metric in metrics.items() if np.isfinite(values[name])}

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 
 from fairflac.nets.adapted import adapt, timm_net
-from fairflac.nets.bagnet import BagNet18
-from fairflac.nets.mlp import MLP
 from fairflac.nets.resnet import ResNet18
-from fairflac.nets.simple_conv import SimpleConvNet
+from fairflac.nets.small import MLP, SimpleConvNet
+from fairflac.nets.textures import BagNet18
 from fairflac.types import Network
 
 NETS: dict[str, Callable[..., Network]] = {

@@ -29,7 +29,7 @@ def adapt(
             own.fc = _like(own.fc, num_classes)
         return own
     x = torch.randn(IMAGES) if example is None else example
-    first = _look(own, x)
+    first = _traced(own, x)
     head = first.head(own)
     linear = own.get_submodule(head)
     assert isinstance(linear, nn.Linear)
@@ -75,15 +75,15 @@ class Adapted(Network):
     def describe(self, x: Tensor, num_classes: int, maps: list[tuple[str, int]]) -> None:
         """Try it, check what it gives, and keep what a `Network` knows of itself."""
         with _resting(self), torch.no_grad():
-            logits, features = self(_beside(self.module, x))
+            logits, features = self(_on_same_device(self.module, x))
         _check(self.module, logits, features, self.layer, (len(x), num_classes))
         self.feature_dim = features.shape[1]
         if maps:
             self.middle, self.middle_dim = f"module.{maps[len(maps) // 2][0]}", maps[len(maps) // 2][1]
 
 
-class _Look(NamedTuple):
-    """What happened in one forward pass."""
+class _ForwardPass(NamedTuple):
+    """What a module computed in one forward pass."""
 
     output: object
     linears: list[tuple[str, object]]  # name and output of every Linear, in the order of their calls
@@ -92,11 +92,11 @@ class _Look(NamedTuple):
     def head(self, module: nn.Module) -> str:
         """The Linear whose output is that of the module, or else the last."""
         if not self.linears:
-            raise UserError(f"{_kind(module)} goes through no nn.Linear: give it one as its last layer")
+            raise UserError(f"{_kind(module)} uses no nn.Linear: give it one as its last layer")
         return next((name for name, output in self.linears if output is self.output), self.linears[-1][0])
 
 
-def _look(module: nn.Module, x: Tensor) -> _Look:
+def _traced(module: nn.Module, x: Tensor) -> _ForwardPass:
     calls: list[tuple[str, nn.Module, object]] = []
     hooks = [
         layer.register_forward_hook(lambda layer, _, output, name=name: calls.append((name, layer, output)))
@@ -105,7 +105,7 @@ def _look(module: nn.Module, x: Tensor) -> _Look:
     ]
     try:
         with _resting(module), torch.no_grad():
-            output = module(_beside(module, x))
+            output = module(_on_same_device(module, x))
     except Exception as error:  # whatever a stranger's code raises
         raise UserError(f"{_kind(module)} fails on a batch of shape {tuple(x.shape)}: {error}") from error
     finally:
@@ -114,7 +114,7 @@ def _look(module: nn.Module, x: Tensor) -> _Look:
     names = [name for name, *_ in calls]
     linears = [(name, output) for name, layer, output in calls if isinstance(layer, nn.Linear)]
     maps = [(n, layer.out_channels) for n, layer, _ in calls if isinstance(layer, nn.Conv2d) and names.count(n) == 1]
-    return _Look(output, linears, maps)
+    return _ForwardPass(output, linears, maps)
 
 
 def _check(module: nn.Module, logits: object, features: object, layer: str | None, shape: tuple[int, int]) -> None:
@@ -153,7 +153,7 @@ def _resting(module: nn.Module) -> Iterator[None]:
             layer.training = training
 
 
-def _beside(module: nn.Module, x: Tensor) -> Tensor:
+def _on_same_device(module: nn.Module, x: Tensor) -> Tensor:
     weight = next(module.parameters(), x)
     return x.to(weight.device)
 

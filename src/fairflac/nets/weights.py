@@ -13,6 +13,25 @@ from fairflac.system.checkpoint import read_tensors
 # torchvision's files of ImageNet weights, by network. The last part of a name is how the file's sha256 begins.
 PUBLISHED = {"ResNet18": "resnet18-f37072fd.pth", "VGG16": "vgg16-397923af.pth"}
 
+IMAGENET = "imagenet"  # as a setting, `weights = "imagenet"`: the file that `fairflac data get imagenet-weights` keeps
+# Networks that have one. BagNet-18 has none: its authors published weights of larger networks only.
+WITH_IMAGENET_WEIGHTS = ("resnet18",)
+
+
+def imagenet_file(root: Path, net: str = "resnet18") -> Path:
+    """Where the ImageNet weights of a network are kept, below the folder of datasets."""
+    if net not in WITH_IMAGENET_WEIGHTS:
+        raise UserError(f"there are no ImageNet weights of '{net}': give a file as weights, or take resnet18")
+    return root / "imagenet-weights" / f"{net}.safetensors"
+
+
+def find_imagenet_file(root: Path, net: str) -> Path:
+    """The same, which must be there."""
+    path = imagenet_file(root, net)
+    if not path.is_file():
+        raise UserError(f"there are no ImageNet weights in '{path.parent}': run 'fairflac data get imagenet-weights'")
+    return path
+
 
 def load_weights(net: nn.Module, path: Path) -> None:
     """A local state dict (.pth, .pt or .safetensors), or a checkpoint of a fairflac run.
@@ -59,13 +78,19 @@ def _check_published(path: Path) -> None:
     if path.name not in PUBLISHED.values():
         return
     begins = path.stem.rpartition("-")[2]
+    if not sha256_of(path).startswith(begins):
+        raise UserError(f"'{path}' is damaged: its sha256 does not begin with {begins}; download it again")
+
+
+def sha256_of(path: Path) -> str:
     with path.open("rb") as stream:
-        if not hashlib.file_digest(stream, "sha256").hexdigest().startswith(begins):
-            raise UserError(f"'{path}' is damaged: its sha256 does not begin with {begins}; download it again")
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _offer(kind: str) -> str:
     if kind not in PUBLISHED:
         return ""
+    if kind == "ResNet18":
+        return "; for ImageNet weights run 'fairflac data get imagenet-weights' and set weights to imagenet"
     name = PUBLISHED[kind]
     return f"; torchvision's ImageNet weights for it are the file {name}, to be had from PyTorch's model zoo page"

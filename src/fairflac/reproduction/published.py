@@ -12,7 +12,7 @@ from fairflac.errors import unknown
 Settings = Mapping[str, Any]
 
 
-class Value(NamedTuple):
+class PublishedValue(NamedTuple):
     """A printed number, in the unit of its table."""
 
     mean: float
@@ -20,7 +20,7 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Column:
+class PublishedColumn:
     """What is measured in a column, and under which settings."""
 
     name: str
@@ -31,7 +31,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedRow:
     """One line of a table. Its name need not be unique: FLAC stands there once for each task loss."""
 
     name: str
@@ -42,7 +42,7 @@ class Row:
     dataset: str | None = None  # ours
     settings: Settings = field(default_factory=dict)
     ticks: Mapping[str, bool] = field(default_factory=dict)
-    cells: Mapping[str, Value] = field(default_factory=dict)  # by column; a dash is absent
+    cells: Mapping[str, PublishedValue] = field(default_factory=dict)  # by column; a dash is absent
     note: str | None = None
 
 
@@ -56,11 +56,12 @@ class PublishedTable:
     title: str
     unit: Literal["%", "share", "tick"]
     about: str  # what the numbers mean
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[PublishedColumn, ...]
+    rows: tuple[PublishedRow, ...]
+    ours: tuple[PublishedRow, ...] = ()  # rows that we add, without cells
     settings: Settings = field(default_factory=dict)
 
-    def changes(self, row: Row, column: Column) -> dict[str, Any]:
+    def changes(self, row: PublishedRow, column: PublishedColumn) -> dict[str, Any]:
         """What the run behind a cell changes in the recipe of its dataset and method."""
         return {**self.settings, **row.settings, **column.settings}
 
@@ -118,21 +119,24 @@ def _load_tables() -> dict[str, PublishedTable]:
     return {name: _table(name, **entry) for name, entry in tables.items()}
 
 
-def _table(name: str, columns: list[Any], rows: list[Any], dataset: str | None = None, **rest: Any) -> PublishedTable:
+def _table(
+    name: str, columns: list[Any], rows: list[Any], ours: Any = (), dataset: str | None = None, **rest: Any
+) -> PublishedTable:
     return PublishedTable(
         name,
-        columns=tuple(Column(**column) for column in columns),
+        columns=tuple(PublishedColumn(**column) for column in columns),
         rows=tuple(_row(**{"dataset": dataset, **row}) for row in rows),
+        ours=tuple(_row(**{"dataset": dataset, **row}) for row in ours),
         **rest,
     )
 
 
-def _row(cells: Mapping[str, Any] | None = None, **rest: Any) -> Row:
-    return Row(cells={column: _value(cell) for column, cell in (cells or {}).items()}, **rest)
+def _row(cells: Mapping[str, Any] | None = None, **rest: Any) -> PublishedRow:
+    return PublishedRow(cells={column: _value(cell) for column, cell in (cells or {}).items()}, **rest)
 
 
-def _value(cell: float | list[float]) -> Value:
-    return Value(*cell) if isinstance(cell, list) else Value(cell)
+def _value(cell: float | list[float]) -> PublishedValue:
+    return PublishedValue(*cell) if isinstance(cell, list) else PublishedValue(cell)
 
 
 Scale = Literal["paper", "cpu"]
@@ -140,7 +144,7 @@ PAPER_SEEDS = 5  # "averages over five runs", Section 4
 
 
 @dataclass(frozen=True)
-class Reduced:
+class ReducedScale:
     """What is smaller than in the paper."""
 
     says: str = ""
@@ -151,35 +155,30 @@ class Reduced:
     methods: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     like: Mapping[str, str] = field(default_factory=dict)  # of each dataset, the table whose changes hold
 
-    def of(self, dataset: str | None) -> "Reduced":
+    def of(self, dataset: str | None) -> "ReducedScale":
         """The changes for a row of that dataset."""
         other = self.like.get(dataset or "")
         return reduced(other) if other else self
 
-    def column_name(self, column: Column) -> str:
+    def column_name(self, column: PublishedColumn) -> str:
         return str(self.columns.get(column.name, {}).get("name", column.name))
 
-    def replaces(self, row: Row) -> bool:
-        """Is another variant of the method trained than the paper's?"""
-        return "instead" in self.methods.get(row.method or "", {})
-
-    def changes(self, table: PublishedTable, row: Row, column: Column) -> dict[str, Any]:
+    def changes(self, table: PublishedTable, row: PublishedRow, column: PublishedColumn) -> dict[str, Any]:
         """As `PublishedTable.changes`, with what is smaller on top."""
         method, renamed = self.methods.get(row.method or "", {}), self.columns.get(column.name, {})
-        own = method.get("instead", row.settings)
-        layers = (table.settings, own, column.settings, self.settings, renamed.get("settings", {}))
+        layers = (table.settings, row.settings, column.settings, self.settings, renamed.get("settings", {}))
         return {key: value for layer in (*layers, method.get("settings", {})) for key, value in layer.items()}
 
 
-PAPER = Reduced()
+PAPER = ReducedScale()
 
 
-def reduced(table: str) -> Reduced:
-    """The changes of `--scale cpu` for a table."""
+def reduced(table: str) -> ReducedScale:
+    """The changes of the scale `cpu` for a table."""
     return _load_scales()[table]
 
 
 @cache
-def _load_scales() -> dict[str, Reduced]:
+def _load_scales() -> dict[str, ReducedScale]:
     tables = tomllib.loads(files(__package__).joinpath("scales.toml").read_text(encoding="utf-8"))
-    return {name: Reduced(**tables[entry.get("same_as", name)]) for name, entry in tables.items()}
+    return {name: ReducedScale(**tables[entry.get("same_as", name)]) for name, entry in tables.items()}

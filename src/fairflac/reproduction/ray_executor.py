@@ -1,6 +1,6 @@
 """Runs made by tasks of a Ray cluster, one task for each run. Ray decides where and when, by what a run asks for.
 
-Ray's own retries are off: `carry_out` replaces lost workers, as it does for every executor.
+Ray's own retries are off: `run_jobs` replaces lost workers, as it does for every executor.
 """
 
 import os
@@ -19,8 +19,7 @@ from fairflac.config import plugins
 from fairflac.config.run_config import RunConfig
 from fairflac.errors import RunInUse, UserError
 from fairflac.reproduction.plan import Job
-from fairflac.reproduction.scheduler import Watch, carry_out
-from fairflac.reproduction.worker import Outcome, make
+from fairflac.reproduction.scheduler import JobListener, JobResult, run_job, run_jobs
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import replacing
 
@@ -39,14 +38,14 @@ class RayExecutor:
     def __init__(self, address: str | None, cpus: float, gpus: float, retries: int, shared: bool) -> None:
         self.address, self.cpus, self.gpus, self.retries, self.shared = address, cpus, gpus, retries, shared
 
-    def run(self, jobs: Sequence[Job], workspace: Workspace, watch: Watch) -> dict[str, str]:
+    def run(self, jobs: Sequence[Job], workspace: Workspace, listener: JobListener) -> dict[str, str]:
         workspace = replace(workspace, runs=workspace.runs.resolve(), data=workspace.data.resolve())
         with _connected(self.address):
-            self._check_room()
-            crew = _Crew(self, None if self.shared else _run_store(workspace))
-            return carry_out(jobs, workspace, watch, crew, retries=self.retries)
+            self._check_resources()
+            pool = _TaskPool(self, None if self.shared else _run_store(workspace))
+            return run_jobs(jobs, workspace, listener, pool, retries=self.retries)
 
-    def _check_room(self) -> None:
+    def _check_resources(self) -> None:
         """A task that fits nowhere would wait for ever."""
         import ray
 
@@ -54,7 +53,7 @@ class RayExecutor:
         if not any(has.get("CPU", 0) >= self.cpus and has.get("GPU", 0) >= self.gpus for has in machines):
             raise UserError(
                 f"no machine of the Ray cluster has {self.cpus:g} CPUs and {self.gpus:g} GPUs for a run: "
-                "ask for less with --cpus-per-run and --gpus-per-run, or start more machines"
+                "ask for fewer cpus or gpus per run, or start more machines"
             )
 
 
@@ -67,7 +66,7 @@ def _connected(address: str | None) -> Iterator[None]:
         raise UserError('the executor ray needs Ray: pip install "fairflac[ray]"') from None
     own = {"_node_ip_address": "127.0.0.1", "include_dashboard": False} if address is None else {}
     try:
-        _knock(address or "local")
+        _check_reachable(address or "local")
         ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **own)
     except (OSError, RuntimeError, ValueError) as error:
         if address is None:
@@ -79,7 +78,7 @@ def _connected(address: str | None) -> Iterator[None]:
         ray.shutdown()
 
 
-def _knock(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Ray itself would try for a quarter of an hour to reach a machine that is not there."""
     host, _, port = address.rpartition(":")
     if host and port.isdigit():
@@ -92,75 +91,77 @@ def _run_store(workspace: Workspace) -> "ActorHandle[RunStore]":
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    home: ActorHandle[RunStore] = ray.remote(num_cpus=0, scheduling_strategy=here)(RunStore).remote(workspace.runs)
-    return home
+    store: ActorHandle[RunStore] = ray.remote(num_cpus=0, scheduling_strategy=here)(RunStore).remote(workspace.runs)
+    return store
 
 
 def _work(
-    config: RunConfig, workspace: Workspace, home: "ActorHandle[RunStore] | None", sent: dict[str, str]
-) -> Outcome:
+    config: RunConfig, workspace: Workspace, store: "ActorHandle[RunStore] | None", sent: dict[str, str]
+) -> JobResult:
     """The task; plug-in files are sent with it."""
     try:
         plugins.load(sent=sent)
     except UserError as error:
-        return Outcome("failed", str(error))
-    if home is None:
-        return make(config, workspace)
+        return JobResult("failed", str(error))
+    if store is None:
+        return run_job(config, workspace)
     import ray
 
-    def ask(method: str, *arguments: object) -> Files:
-        answer: Files = ray.get(getattr(home, method).remote(*arguments))
+    def call_store(method: str, *arguments: object) -> Files:
+        answer: Files = ray.get(getattr(store, method).remote(*arguments))
         return answer
 
-    return made_away(config, workspace, ask)
+    return run_job_on_copy(config, workspace, call_store)
 
 
-class _Crew:
-    """Starts a task for every run that is ready; Ray lets them wait until there is room."""
+class _TaskPool:
+    """Starts a task for every run that is ready; Ray lets them wait until a machine is free."""
 
-    room = sys.maxsize
+    capacity = sys.maxsize
 
-    def __init__(self, executor: RayExecutor, home: "ActorHandle[RunStore] | None") -> None:
+    def __init__(self, executor: RayExecutor, store: "ActorHandle[RunStore] | None") -> None:
         import ray
 
-        self.home = home
+        self.store = store
         self.plugins = plugins.texts()
         self.task: Any = ray.remote(num_cpus=executor.cpus, num_gpus=executor.gpus, max_retries=0)(_work)
 
     def start(self, job: Job, workspace: Workspace) -> "_Task":
-        return _Task(self.task.remote(job.config, workspace, self.home, self.plugins), job, workspace, self.home)
+        return _Task(self.task.remote(job.config, workspace, self.store, self.plugins), job, workspace, self.store)
 
 
 class _Task:
     """A worker somewhere in the cluster."""
 
     def __init__(
-        self, answer: "ObjectRef[Outcome]", job: Job, workspace: Workspace, home: "ActorHandle[RunStore] | None"
+        self, answer: "ObjectRef[JobResult]", job: Job, workspace: Workspace, store: "ActorHandle[RunStore] | None"
     ) -> None:
-        self.answer, self.key, self.run, self.home = answer, job.key, workspace.run(job.config), home
+        self.answer, self.key, self.run, self.store = answer, job.key, workspace.run(job.config), store
 
     def at_work(self) -> bool:
         return self.run.owner.exists()
 
-    def outcome(self) -> Outcome | None:
+    def result(self) -> JobResult | None:
         import ray
         from ray.exceptions import RayError, TaskCancelledError
 
         if not ray.wait([self.answer], timeout=0)[0]:
             return None
         try:
-            outcome: Outcome = ray.get(self.answer)
+            result: JobResult = ray.get(self.answer)
         except TaskCancelledError:
-            return Outcome("stopped")
+            return JobResult("stopped")
         except RayError as error:
-            if self.home is not None:
-                ray.get(self.home.close.remote(self.key))  # which the worker could not do any more
-            return Outcome("lost", f"its worker was lost: {type(error).__name__}")
-        if outcome.end == "done" and not self._arrived():
-            return Outcome("failed", f"a worker finished it, but '{self.run.path}' is not here: use --no-shared-folder")
-        return outcome
+            if self.store is not None:
+                ray.get(self.store.close.remote(self.key))  # which the worker could not do any more
+            return JobResult("lost", f"its worker was lost: {type(error).__name__}")
+        if result.status == "done" and not self._is_here():
+            return JobResult(
+                "failed", f"a worker finished it, but '{self.run.path}' is not here: do not share the folder"
+            )
+        return result
 
-    def _arrived(self) -> bool:
+    def _is_here(self) -> bool:
         """Is the finished run here? Answered by a listing, which is fresh also over NFS."""
         return any(path.name == "done" for path in self.run.path.glob("*"))
 
@@ -173,11 +174,11 @@ class _Task:
 MIRROR_SECONDS = 2.0  # between two looks for something new
 # Written in this order after all others, and read in the opposite order before all others. So a copy is always a state
 # in which the run could have been killed: a best model newer than the checkpoint does no harm, an older one would.
-LATE = ("last.pt", "metrics.jsonl", "predictions.npz", "result.json", "done")
+WRITTEN_LAST = ("last.pt", "metrics.jsonl", "predictions.npz", "result.json", "done")
 OF_ONE_MACHINE = ("lock", "owner.json")
 
 Files = dict[str, bytes]
-Marks = dict[str, tuple[int, int]]  # by file name, what changes with the content
+Stamps = dict[str, tuple[int, int]]  # by file name, what changes with the content
 
 
 class RunStore:
@@ -195,7 +196,7 @@ class RunStore:
         return self.read(key)
 
     def read(self, key: str) -> Files:
-        return news(self.runs / key, {})
+        return changed_files(self.runs / key, {})
 
     def keep(self, key: str, files: Files) -> None:
         write_files(self.runs / key, files)
@@ -205,39 +206,39 @@ class RunStore:
             self.held.pop(key).close()
 
 
-class Ask(Protocol):
+class CallStore(Protocol):
     """Calls a method of a RunStore that may be far away, and waits for its answer."""
 
     def __call__(self, method: str, *arguments: object) -> Files: ...
 
 
-def made_away(config: RunConfig, workspace: Workspace, ask: Ask) -> Outcome:
-    """`make`, where the folder of runs cannot be reached."""
+def run_job_on_copy(config: RunConfig, workspace: Workspace, call_store: CallStore) -> JobResult:
+    """`run_job`, where the folder of runs cannot be reached."""
     with tempfile.TemporaryDirectory(prefix="fairflac-") as folder:
         away = replace(workspace, runs=Path(folder))
         try:
-            write_files(away.run(config).path, ask("open", config.folder))
+            write_files(away.run(config).path, call_store("open", config.folder))
         except RunInUse as error:
-            return Outcome("in use", str(error))
+            return JobResult("in use", str(error))
         try:
             if stage_one := config.stage_one():
-                write_files(away.run(stage_one).path, ask("read", stage_one.folder))
-            with _mirrored(away.run(config).path, lambda files: ask("keep", config.folder, files)):
-                outcome = make(config, away)
-            return replace(outcome, reason=outcome.reason.replace(folder, str(workspace.runs)))
+                write_files(away.run(stage_one).path, call_store("read", stage_one.folder))
+            with _mirrored(away.run(config).path, lambda files: call_store("keep", config.folder, files)):
+                result = run_job(config, away)
+            return replace(result, reason=result.reason.replace(folder, str(workspace.runs)))
         finally:
-            ask("close", config.folder)
+            call_store("close", config.folder)
 
 
 @contextmanager
 def _mirrored(folder: Path, send: Callable[[Files], object]) -> Iterator[None]:
     """Send what is new in a folder, now and then and in the end."""
-    ended, seen = threading.Event(), Marks()
-    news(folder, seen)
+    ended, seen = threading.Event(), Stamps()
+    changed_files(folder, seen)
 
     def now_and_then() -> None:
         while not ended.wait(MIRROR_SECONDS):
-            if files := news(folder, seen):
+            if files := changed_files(folder, seen):
                 send(files)
 
     thread = threading.Thread(target=now_and_then)
@@ -247,13 +248,13 @@ def _mirrored(folder: Path, send: Callable[[Files], object]) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-        send(news(folder, seen))
+        send(changed_files(folder, seen))
 
 
-def news(folder: Path, seen: Marks) -> Files:
+def changed_files(folder: Path, seen: Stamps) -> Files:
     """Files that have changed since they were `seen`, in the order in which a copy may be written."""
     found: Files = {}
-    for name in chain(reversed(LATE), _early(folder)):
+    for name in chain(reversed(WRITTEN_LAST), _early(folder)):
         with suppress(FileNotFoundError):
             status = (folder / name).stat()
             mark = (status.st_mtime_ns, status.st_size)
@@ -266,7 +267,7 @@ def news(folder: Path, seen: Marks) -> Files:
 def _early(folder: Path) -> Iterator[str]:
     """Names of all other files, listed when the first is asked for; those with a dot are not yet whole."""
     for path in folder.glob("[!.]*"):
-        if path.is_file() and path.name not in (*LATE, *OF_ONE_MACHINE):
+        if path.is_file() and path.name not in (*WRITTEN_LAST, *OF_ONE_MACHINE):
             yield path.name
 
 

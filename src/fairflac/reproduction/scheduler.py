@@ -1,33 +1,39 @@
-"""What makes the runs of a table: the contract, and all that executors have in common.
+"""Schedules the runs of a table: the contract of executors, and all that they have in common.
 
 An executor only knows how to start a worker on one run. Which run is next, what a failure means for the runs that need
 it, trying again and stopping are here.
 """
 
-import json
-import os
-import signal
-import subprocess
-import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Protocol
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Protocol
 
-from fairflac.errors import Stopped
-from fairflac.reproduction.estimate import image_passes
-from fairflac.reproduction.plan import Job
-from fairflac.reproduction.worker import Outcome, log_of, task_line
+from fairflac.config import plugins
+from fairflac.config.run_config import RunConfig
+from fairflac.errors import RunInUse, Stopped, UserError, describe_os_error
+from fairflac.reproduction.plan import Job, image_passes
 from fairflac.runs.directory import Run, Workspace
-from fairflac.system.hardware import best_device
 from fairflac.system.progress import Meter, meter, stop_requests
+from fairflac.training.pipeline import train_config
 
 TICK_SECONDS = 0.25  # between two looks at the workers
 
 
-class Watch(Protocol):
-    """Who is told what happens. Each job ends with `finished` or `failed`; one that was done before, at once."""
+@dataclass(frozen=True)
+class JobResult:
+    """How the work on a run ended. What is `lost` may succeed when it is tried again, what `failed` will not."""
+
+    status: Literal["done", "failed", "lost", "in use", "stopped"]
+    reason: str = ""
+
+
+class JobListener(Protocol):
+    """Is told what happens. Each job ends with `finished` or `failed`; one that was done before, at once."""
 
     def started(self, job: Job) -> None: ...
 
@@ -42,34 +48,81 @@ class Watch(Protocol):
 class Executor(Protocol):
     """Makes runs somewhere."""
 
-    def run(self, jobs: Sequence[Job], workspace: Workspace, watch: Watch) -> dict[str, str]:
+    def run(self, jobs: Sequence[Job], workspace: Workspace, listener: JobListener) -> dict[str, str]:
         """Make all that is not done. Returns a line for each key that failed; raises Stopped after a signal."""
 
 
 class Worker(Protocol):
-    """Somebody who makes one run."""
+    """Makes one run."""
 
     def at_work(self) -> bool:
-        """False as long as it waits for a place to work at."""
+        """False as long as it waits in a queue."""
 
-    def outcome(self) -> Outcome | None:
+    def result(self) -> JobResult | None:
         """None until it has ended."""
 
     def stop(self) -> None:
-        """Ask it to save and end; does not wait for it."""
+        """CallStore it to save and end; does not wait for it."""
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """Workers that an executor can start."""
 
-    room: int  # for so many at a time
+    capacity: int  # workers at a time
 
     def start(self, job: Job, workspace: Workspace) -> Worker: ...
 
 
-def carry_out(jobs: Sequence[Job], workspace: Workspace, watch: Watch, crew: Crew, *, retries: int) -> dict[str, str]:
-    """Make the runs with a crew; a worker that is lost is replaced up to `retries` times for each run."""
-    work = _Work(jobs, workspace, watch, crew, retries)
+def log_of(run: Run) -> Path:
+    """What the making of a run said; a run that said nothing has none."""
+    return run.path / "worker.log"
+
+
+def run_job(config: RunConfig, workspace: Workspace) -> JobResult:
+    """Train one run (or go on with it) and say how it ended."""
+    log = log_of(workspace.run(config))
+    try:
+        plugins.load()
+        with _output_to(log):
+            train_config(config, replace(workspace, silent=True))
+    except RunInUse as error:
+        return JobResult("in use", str(error))
+    except UserError as error:
+        return JobResult("failed", str(error))
+    except (Stopped, KeyboardInterrupt) as error:
+        return JobResult("stopped", str(error))
+    except OSError as error:
+        return JobResult("lost", describe_os_error(error))
+    except Exception as error:
+        said = traceback.format_exception_only(error)[-1].strip()
+        return JobResult("lost", " ".join(f"{said} (more in {log})".split()))
+    return JobResult("done")
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """What libraries print goes to a file, and the traceback of an unexpected end."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with log.open("a") as stream, redirect_stdout(stream), redirect_stderr(stream):
+            try:
+                yield
+            except (UserError, Stopped):
+                raise
+            except Exception:
+                traceback.print_exc()
+                raise
+    finally:
+        with suppress(FileNotFoundError):  # another process may have tried the same run
+            if not log.stat().st_size:
+                log.unlink()
+
+
+def run_jobs(
+    jobs: Sequence[Job], workspace: Workspace, listener: JobListener, pool: WorkerPool, *, retries: int
+) -> dict[str, str]:
+    """Make the runs with a pool of workers; a worker that is lost is replaced up to `retries` times for each run."""
+    work = _JobQueue(jobs, workspace, listener, pool, retries)
     with stop_requests() as stop:
         try:
             while work.waiting or work.workers:
@@ -87,17 +140,19 @@ def carry_out(jobs: Sequence[Job], workspace: Workspace, watch: Watch, crew: Cre
     return work.reasons
 
 
-class _Work:
+class _JobQueue:
     """Where every job of one call stands."""
 
-    def __init__(self, jobs: Sequence[Job], workspace: Workspace, watch: Watch, crew: Crew, retries: int) -> None:
-        self.workspace, self.watch, self.crew, self.retries = workspace, watch, crew, retries
+    def __init__(
+        self, jobs: Sequence[Job], workspace: Workspace, listener: JobListener, pool: WorkerPool, retries: int
+    ) -> None:
+        self.workspace, self.listener, self.pool, self.retries = workspace, listener, pool, retries
         self.waiting = {job.key: job for job in jobs}
         self.workers: dict[str, tuple[Job, Worker]] = {}
         self.elsewhere: dict[str, Job] = {}  # waiting for a process that is not ours to finish it
         self.reasons: dict[str, str] = {}  # of failures
         self.losses: Counter[str] = Counter()
-        self.shares: dict[str, float] = {}  # that the watch knows of
+        self.shares: dict[str, float] = {}  # that the listener knows of
         self.stopping = False
 
     def begin(self) -> None:
@@ -106,31 +161,31 @@ class _Work:
         for key, job in list(self.waiting.items()):
             run = self.workspace.run(job.config)
             if run.done:
-                self.watch.finished(self.waiting.pop(key))
+                self.listener.finished(self.waiting.pop(key))
             elif job.needs in self.reasons:
                 self._fail(self.waiting.pop(key), f"its bias model failed: {self.reasons[job.needs]}")
-            elif job.needs in self.waiting or job.needs in self.workers or len(self.workers) >= self.crew.room:
+            elif job.needs in self.waiting or job.needs in self.workers or len(self.workers) >= self.pool.capacity:
                 continue
             elif run.in_use:
                 self.elsewhere[key] = job
             else:
-                self.workers[key] = (self.waiting.pop(key), self.crew.start(job, self.workspace))
+                self.workers[key] = (self.waiting.pop(key), self.pool.start(job, self.workspace))
 
     def settle(self) -> None:
         """Note who has ended, and how."""
         for key, (job, worker) in list(self.workers.items()):
-            outcome = worker.outcome()
-            if outcome is None:
+            result = worker.result()
+            if result is None:
                 continue
             del self.workers[key]
-            if outcome.end == "done":
-                self.watch.finished(job)
-            elif outcome.end == "failed":
-                self._fail(job, outcome.reason)
-            elif outcome.end == "in use" or self.stopping:
+            if result.status == "done":
+                self.listener.finished(job)
+            elif result.status == "failed":
+                self._fail(job, result.reason)
+            elif result.status == "in use" or self.stopping:
                 self.waiting[key] = job
             else:
-                self._again(job, outcome.reason)
+                self._again(job, result.reason)
 
     def tell(self) -> None:
         """Report what run directories show of the runs that are being made, by us or by others."""
@@ -138,14 +193,14 @@ class _Work:
         for job in [*at_work, *self.elsewhere.values()]:
             if job.key not in self.shares:
                 self.shares[job.key] = 0.0
-                self.watch.started(job)
+                self.listener.started(job)
             share = share_trained(self.workspace.run(job.config), job.config.train.epochs)
             if share > self.shares[job.key]:
                 self.shares[job.key] = share
-                self.watch.progress(job, share)
+                self.listener.progress(job, share)
 
     def stop(self) -> None:
-        """Ask all workers to stop, and wait until they have saved."""
+        """CallStore all workers to stop, and wait until they have saved."""
         self.stopping = True
         self.let_go()
         while self.workers:
@@ -166,7 +221,7 @@ class _Work:
 
     def _fail(self, job: Job, reason: str) -> None:
         self.reasons[job.key] = reason
-        self.watch.failed(job, reason)
+        self.listener.failed(job, reason)
 
 
 def share_trained(run: Run, epochs: int) -> float:
@@ -181,7 +236,7 @@ def share_trained(run: Run, epochs: int) -> float:
 UNIT = 1000  # image passes in a step of the bar
 
 
-class Overall:
+class OverallProgress:
     """Tells a meter what an executor tells; a run counts by the images that it sees."""
 
     def __init__(self, shown: Meter, jobs: Sequence[Job]) -> None:
@@ -216,75 +271,7 @@ def sizes(jobs: Sequence[Job]) -> dict[str, int]:
 
 
 @contextmanager
-def overall(label: str, jobs: Sequence[Job], *, silent: bool = False) -> Iterator[Overall]:
+def overall_progress(label: str, jobs: Sequence[Job], *, silent: bool = False) -> Iterator[OverallProgress]:
     """A bar over all of these jobs."""
     with meter(label, sum(sizes(jobs).values()), silent=silent) as shown:
-        yield Overall(shown, jobs)
-
-
-RETRIES = 1  # a process that was killed goes on once; killed again, something is wrong with the run or the machine
-
-
-class LocalExecutor:
-    """A pool of worker processes."""
-
-    def __init__(self, workers: int | None = None, threads: int | None = None) -> None:
-        self.threads = threads or 1
-        self.room = workers or default_workers(self.threads)
-
-    def run(self, jobs: Sequence[Job], workspace: Workspace, watch: Watch) -> dict[str, str]:
-        return carry_out(jobs, workspace, watch, self, retries=RETRIES)
-
-    def start(self, job: Job, workspace: Workspace) -> "_Process":
-        return _Process(job, workspace, self.threads)
-
-
-def default_workers(threads: int) -> int:
-    """For this machine: what its cores carry, or one for its GPU."""
-    allowed = getattr(os, "sched_getaffinity", None)  # Linux: the cores that a batch system gave us
-    cores = len(allowed(0)) if allowed else os.cpu_count() or 1
-    return 1 if best_device() != "cpu" else max(1, cores // threads)
-
-
-class _Process:
-    """A worker on a leash: its standard input, which closes when this process lets go or dies."""
-
-    def __init__(self, job: Job, workspace: Workspace, threads: int) -> None:
-        self.log = log_of(workspace.run(job.config))
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        counts = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
-        with self.log.open("a") as stream:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "fairflac.reproduction.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stream,
-                env={"OMP_WAIT_POLICY": "passive", **os.environ, **counts},
-                start_new_session=True,  # Ctrl-C is for the process that drives, which passes it on by the leash
-                text=True,
-            )
-        assert self.process.stdin and self.process.stdout
-        self.leash, self.answers = self.process.stdin, self.process.stdout
-        with suppress(BrokenPipeError):  # it died already: so the outcome will say
-            self.leash.write(task_line(job.config, workspace))
-            self.leash.flush()
-
-    def at_work(self) -> bool:
-        return True
-
-    def outcome(self) -> Outcome | None:
-        code = self.process.poll()
-        if code is None:
-            return None
-        self.stop()
-        with self.answers:
-            answer = self.answers.read()
-        try:
-            return Outcome(**json.loads(answer))
-        except ValueError:
-            how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-            return Outcome("lost", f"its process {how} (what it said: {self.log})")
-
-    def stop(self) -> None:
-        with suppress(BrokenPipeError):
-            self.leash.close()
+        yield OverallProgress(shown, jobs)

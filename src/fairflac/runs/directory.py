@@ -29,10 +29,20 @@ CHOICE = "choice.json"  # in the folder that `debias` leaves: which run it kept,
 
 @dataclass(frozen=True)
 class Run:
-    """One run directory. Reading it needs no training code."""
+    """One run directory. Reading it needs no training code.
+
+    Args:
+        path: the directory.
+        lasting: False for a folder that is gone after training.
+
+    Example:
+        >>> run = fairflac.Run.finished(Path("runs/biased-digits/flac/1f0c-s0"))  # doctest: +SKIP
+        >>> run.config["method"], run.result["test"]["unbiased"]  # doctest: +SKIP
+        ('flac', 0.767)
+    """
 
     path: Path
-    lasting: bool = True  # False: a folder that is gone after training
+    lasting: bool = True
 
     @classmethod
     def open(cls, path: Path) -> "Run":
@@ -54,6 +64,7 @@ class Run:
         return run
 
     def check_done(self) -> None:
+        """Refuse a run that is not finished."""
         if not self.done:
             raise UserError(f"'{self.path}' is not finished: start its training again, which goes on where it was")
 
@@ -135,10 +146,12 @@ class Run:
         write_text(self.path / "env.json", json.dumps(env, indent=1))
 
     def add_to_env(self, **facts: Any) -> None:
+        """Write more beside what `env.json` holds of the machine."""
         before = self.env if (self.path / "env.json").exists() else {}
         write_text(self.path / "env.json", json.dumps({**before, **facts}, indent=1))
 
     def write_history(self, history: list[dict[str, Any]]) -> None:
+        """One line of `metrics.jsonl` for each epoch."""
         write_text(self.path / "metrics.jsonl", "".join(json.dumps(entry) + "\n" for entry in history))
 
     def finish(self, result: dict[str, Any], predictions: Predictions) -> None:
@@ -237,7 +250,7 @@ def _parsed(path: Path, parse: Callable[[str], dict[str, Any]], text: str) -> di
 
 
 def _damaged(path: Path) -> UserError:
-    return UserError(f"'{path}' is damaged: put back a copy, or train with --restart")
+    return UserError(f"'{path}' is damaged: put back a copy, or train it anew (--restart; in Python resume=False)")
 
 
 def _describe(owner: Path) -> str:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from fairflac.system.arrays import read_columns
-from fairflac.system.files import replacing
+from fairflac.system.files import read_columns, replacing
 
 if TYPE_CHECKING:  # a report reads a gallery and needs no torch
     from fairflac.data.base import BiasedDataset

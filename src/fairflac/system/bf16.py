@@ -67,7 +67,7 @@ def _tried() -> float:
 
 def _kept(what: tuple[str, ...]) -> Path:
     """Where the answer is kept, for this processor, kernel and torch."""
-    machine = [_cpuinfo_line("model name"), _cpuinfo_line("flags"), platform.platform(), version("torch")]
+    machine = [cpuinfo_line("model name"), cpuinfo_line("flags"), platform.platform(), version("torch")]
     facts = "\n".join([*machine, os.environ.get(ISA, ""), *what])
     key = hashlib.sha256(facts.encode()).hexdigest()[:12]
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairflac" / f"bf16-gain-{key}"
@@ -80,5 +80,6 @@ def _cpuinfo() -> str:
         return ""
 
 
-def _cpuinfo_line(name: str) -> str:
+def cpuinfo_line(name: str) -> str:
+    """The first line of that name, where the system tells it."""
     return next((line for line in _cpuinfo().splitlines() if line.startswith(name)), "")

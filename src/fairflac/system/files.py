@@ -1,14 +1,22 @@
-"""Files that are either whole or absent: written beside their place, synced, then renamed."""
+"""Files that are either whole or absent: written beside their place, synced, then renamed.
+
+Arrays are read out of npy and npz files without unpickling anything. numpy is imported only then.
+"""
 
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
 from fairflac.errors import UserError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
 
 
 @contextmanager
@@ -61,3 +69,55 @@ def check_folder(folder: Path) -> None:
 def data_root() -> Path:
     """A folder in the user's cache, unless FAIRFLAC_DATA says otherwise."""
     return Path(os.environ.get("FAIRFLAC_DATA", Path.home() / ".cache" / "fairflac"))
+
+
+def visible_files(folder: Path) -> Iterator[Path]:
+    """Every file at any depth, in the order of names; what is hidden is passed over."""
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+
+
+def read_array(path: Path) -> "Array":
+    """Of a npy file. Whatever is wrong with it is a ValueError that says what; so with the others here."""
+    import numpy as np
+
+    with _or_value_error(), path.open("rb") as stream:
+        array: Array = np.lib.format.read_array(stream, allow_pickle=False)
+        return array
+
+
+def read_arrays(path: Path, *names: str) -> "list[Array]":
+    """Those of an npz file with these names."""
+    import numpy as np
+
+    # Opened here, as numpy forgets to close what it cannot read.
+    with _or_value_error(), path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+        return [stored[name] for name in names]
+
+
+def read_all(path: Path) -> "dict[str, Array]":
+    """All of an npz file, by name."""
+    import numpy as np
+
+    with _or_value_error(), path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def read_columns(path: Path, names: Sequence[str], advice: str) -> "list[Array]":
+    """Arrays of equal length in an npz file; if it is damaged, one line that ends with `advice`."""
+    try:
+        columns = read_arrays(path, *names)
+        if len({column.shape[:1] for column in columns}) > 1:
+            raise ValueError("its columns do not go together")
+    except ValueError as error:
+        raise UserError(f"'{path}' is damaged: {advice}") from error
+    return columns
+
+
+@contextmanager
+def _or_value_error() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # numpy, zipfile and zlib raise nearly anything on damaged files
+        raise ValueError(str(error) or "it ends too early") from error

@@ -5,21 +5,16 @@ import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 import torch
 
-from fairflac.system.bf16 import bf16_works
+from fairflac.system.bf16 import bf16_works, cpuinfo_line
 
 
 def cpu_name() -> str:
     """The processor's own name where the system tells it."""
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    told = cpuinfo_line("model name").partition(":")[2].strip()
+    return told or platform.processor() or platform.machine()
 
 
 def has_bf16(device: str) -> bool:

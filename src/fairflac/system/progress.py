@@ -1,6 +1,8 @@
-"""Progress of long work: a live bar with the time left on a terminal, plain lines elsewhere."""
+"""Progress of long work: a live bar with the time left on a terminal, plain lines elsewhere; durations; stopping."""
 
+import math
 import os
+import re
 import signal
 import sys
 import threading
@@ -13,7 +15,10 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from fairflac.errors import UserError
+
 PLAIN_SECONDS = 15.0  # between two plain lines
+UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 class Meter(Protocol):
@@ -113,6 +118,23 @@ def meter(label: str, total: int, *, done: int = 0, silent: bool = False) -> Ite
             yield _Bar(progress, label, total, done)
     else:
         yield _Lines(label, total, done)
+
+
+def duration(seconds: float) -> str:
+    """`90 s`, `10 min`, `2.5 h`."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def parse_duration(text: str) -> float:
+    """`90s`, `10m`, `1.5h` → seconds."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh])\s*", text)
+    if not found or not 0 < float(found[1]) < math.inf:
+        raise UserError(f"'{text}' is no time: give one such as 90s, 10m or 2h")
+    return float(found[1]) * UNITS[found[2]]
 
 
 @contextmanager

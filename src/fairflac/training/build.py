@@ -18,8 +18,10 @@ from fairflac.errors import UserError, unknown
 from fairflac.methods import METHODS
 from fairflac.methods.base import Method
 from fairflac.nets import NETS
+from fairflac.nets.weights import IMAGENET, find_imagenet_file
 from fairflac.runs.directory import Run
 from fairflac.system import checkpoint
+from fairflac.system.files import data_root
 from fairflac.types import Network, TaskSpec
 
 SMALLEST = 8  # images in a batch that is worth a proposal
@@ -72,9 +74,9 @@ def _too_few(config: RunConfig, images: int) -> str:
     held_out = " and ".join(f"{name} = {options[name]:g}" for name in ("validation", "test") if options.get(name))
     ways = ["add images"]
     if images >= SMALLEST:
-        ways.append(f"take smaller batches (--set batch_size={1 << images.bit_length() - 1})")
+        ways.append(f"take smaller batches (batch_size={1 << images.bit_length() - 1})")
     if held_out:
-        ways.append(f"hold out a smaller share (now {held_out}; for example --set validation=0.05)")
+        ways.append(f"hold out a smaller share (now {held_out}; for example validation=0.05)")
     return (
         f"{config.dataset} leaves {images} images to train on, too few for batches of {config.train.batch_size}: "
         + ", or ".join(ways)
@@ -106,19 +108,24 @@ def _few(classes: tuple[str, ...]) -> str:
     return ", ".join(classes[:3]) + (f" and {len(classes) - 3} more classes" if len(classes) > 3 else "")
 
 
-def build_method(config: RunConfig, task: TaskSpec) -> Method:
-    """The method around a new network; initial weights come from torch's generator."""
+def build_method(config: RunConfig, task: TaskSpec, data: Path | None = None) -> Method:
+    """The method around a new network; initial weights come from torch's generator, or from a file.
+
+    `data` is the folder of datasets, which has the ImageNet weights.
+    """
     method: Any = METHODS[config.method]
-    nets = [_build_net(config.net, config.net_options, method.num_logits(task))]
+    nets = [_build_net(config.net, config.net_options, method.num_logits(task), data)]
     if config.biased_net is not None:
         biased = config.biased_net
-        nets.append(_build_net(biased.net, biased.net_options, method.num_biased_logits(task)))
+        nets.append(_build_net(biased.net, biased.net_options, method.num_biased_logits(task), data))
     built: Method = method(nets[0], task, *nets[1:], **config.method_options)
     return built
 
 
-def _build_net(name: str, options: dict[str, Any], outputs: int) -> Network:
+def _build_net(name: str, options: dict[str, Any], outputs: int, data: Path | None) -> Network:
     network: Any = NETS[name]
+    if options.get("weights") == IMAGENET:
+        options = {**options, "weights": find_imagenet_file(data or data_root(), name)}
     built: Network = network(outputs, **options).to(memory_format=torch.channels_last)
     return built
 
@@ -153,17 +160,18 @@ def _check_names(config: RunConfig, run: Run) -> None:
     }
     for kind, (name, registry) in parts.items():
         if name not in registry:
-            raise UserError(f"'{run.path}' has the {kind} '{name}', which is not known here: name its --plugin")
+            raise UserError(
+                f"'{run.path}' has the {kind} '{name}', which is not known here: name its plug-in "
+                "(--plugin FILE; in Python the variable FAIRFLAC_PLUGINS)"
+            )
 
 
 def load_method(run: Run) -> Method:
     """The trained model of a run, as its selection rule chose it."""
     config = load_config(run)
     content = checkpoint.load(run.last if config.train.selection == "last" else run.best)
-    fetched = ("weights", "pretrained")  # from elsewhere; the checkpoint has them all
-    own = {key: value for key, value in config.net_options.items() if key not in fetched}
     try:
-        method = build_method(config.model_copy(update={"net_options": own}), TaskSpec.from_dict(content["task"]))
+        method = build_method(config.without_weights(), TaskSpec.from_dict(content["task"]))
         method.load_state_dict(content["method"])
     except (KeyError, TypeError, RuntimeError) as error:
         raise UserError(f"the checkpoint and config.toml in '{run.path}' do not belong together") from error

@@ -113,7 +113,7 @@ def _of(kind: str) -> Any:
 
 
 @dataclass
-class State:
+class TrainingState:
     """Where training stands. Everything here goes into the checkpoint."""
 
     epoch: int = 0  # finished epochs
@@ -141,11 +141,11 @@ class Training:
         self.config, self.fabric, self.run, self.validation = config, fabric, run, validation
         self.optimisation = Optimisation(method, config.train, fabric)
         self.rule = RULES[config.train.selection]
-        self.state, self.log = State(), HistoryLog(run)
+        self.state, self.log = TrainingState(), HistoryLog(run)
         self.said: set[str] = set()
         self.notice: str | None = None  # about a resumed run
 
-    def fit(self, label: str, silent: bool = False, opening: str | None = None) -> State:
+    def fit(self, label: str, silent: bool = False, opening: str | None = None) -> TrainingState:
         """Train to the end, after the words of `opening`; raises Stopped after a signal, with everything saved."""
         if self.run.last.exists():
             self._restore(checkpoint.load(self.run.last))
@@ -281,7 +281,7 @@ class Training:
                 raise ValueError("another config")
             self.method.load_state_dict(content["method"])
             self.optimisation.load_state_dict(content["optimisation"])
-            self.state = State(**content["state"])
+            self.state = TrainingState(**content["state"])
             self.state.sums = {name: total.to(self.fabric.device) for name, total in self.state.sums.items()}
             # With another number of processes the rows differ; any of them is a valid state to go on from.
             rank, random = self.fabric.global_rank, {"cpu": content["random"], **content.get("device_random", {})}

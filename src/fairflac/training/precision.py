@@ -62,7 +62,7 @@ def bf16_gain(net: Network, shape: tuple[int, ...], device: torch.device) -> flo
     On a CPU in seconds of one thread: what else runs there would decide otherwise, once and for all, and threads that
     wait for one another on busy cores make bf16 look slow.
     """
-    steps, clock = Steps(net, shape, device), time.process_time if device.type == "cpu" else time.perf_counter
+    steps, clock = StepTimer(net, shape, device), time.process_time if device.type == "cpu" else time.perf_counter
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -74,7 +74,7 @@ def bf16_gain(net: Network, shape: tuple[int, ...], device: torch.device) -> flo
     return min(a for a, _ in pairs) / min(b for _, b in pairs)
 
 
-class Steps:
+class StepTimer:
     """Training steps of a copy of a network on noise, to be timed. Leaves torch's generator as it was."""
 
     def __init__(self, net: Network, shape: tuple[int, ...], device: torch.device) -> None:
@@ -133,4 +133,4 @@ def _measured(config_json: str) -> float:
     task, device = any_task(config), torch.device(best_device())
     net, shape = build_method(config, task).net, (3, *task.image_size)
     precision = choose_precision(config.train.precision, net, shape, device)
-    return Steps(net, shape, device).seconds_per_image(precision)
+    return StepTimer(net, shape, device).seconds_per_image(precision)

@@ -4,17 +4,17 @@ import hashlib
 import json
 import math
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
 from annotated_types import Le, Lt
 
-from fairflac.config.names import known
-from fairflac.config.options import options_of
+from fairflac.config.options import lookup, options_of
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.config.settings import without
 from fairflac.errors import UserError, unknown
@@ -93,29 +93,34 @@ def describe(space: Space) -> str:
     return "; ".join(f"{key} {dimension}" for key, dimension in space.items())
 
 
-def parse_searches(texts: Iterable[str]) -> Space:
-    """`["alpha=1:1e4", "task=ce,supcon"]` → a space."""
+def make_space(search: Mapping[str, Any]) -> Space:
+    """`{"alpha": (1, 1e4), "task": ["ce", "supcon"]}` → a space; texts such as `1:1e4` and `ce,supcon` will do too."""
     space: Space = {}
-    for text in texts:
-        key, _, values = (part.strip() for part in text.partition("="))
-        if not key or not values:
-            raise UserError(f"--search {text}: expected KEY=LOW:HIGH or KEY=A,B,C, for example --search alpha=1:1e4")
-        if key in space:
-            raise UserError(f"--search {key} is given twice: give it once")
-        space[key] = _range(text, values) or _choices(text, values)
-    return dict(sorted(space.items()))  # the same search, in whatever order it was typed
+    for key, values in sorted(search.items()):  # the same search, in whatever order it was given
+        where = f"search of {key}"
+        if isinstance(values, str):
+            space[key] = _range(values, where) or _checked_choices(_words(values), where)
+        elif isinstance(values, tuple):
+            space[key] = _checked_range(Range(*values), where)
+        else:
+            space[key] = _checked_choices(list(values), where)
+    return space
 
 
-def _range(text: str, values: str) -> Range | None:
-    low, colon, high = values.partition(":")
+def _range(text: str, where: str) -> Range | None:
+    low, colon, high = text.partition(":")
     try:
         found = Range(_number(low), _number(high)) if colon else None
     except ValueError:
         return None  # words with a colon in them
-    if found and not (math.isfinite(found.low) and math.isfinite(found.high)):
-        raise UserError(f"--search {text}: both ends must be finite")
-    if found and found.low >= found.high:
-        raise UserError(f"--search {text}: the range is empty: LOW:HIGH needs a LOW below HIGH")
+    return found and _checked_range(found, where)
+
+
+def _checked_range(found: Range, where: str) -> Range:
+    if not (math.isfinite(found.low) and math.isfinite(found.high)):
+        raise UserError(f"{where}: both ends must be finite")
+    if found.low >= found.high:
+        raise UserError(f"{where}: the range is empty: its low end must be below its high end")
     return found
 
 
@@ -126,15 +131,19 @@ def _number(text: str) -> float:
         return float(text)
 
 
-def _choices(text: str, values: str) -> Choices:
+def _words(text: str) -> list[Any]:
     try:
-        found = tomllib.loads(f"values = [{values}]")["values"]
+        found: list[Any] = tomllib.loads(f"values = [{text}]")["values"]
     except tomllib.TOMLDecodeError:
-        found = [word.strip() for word in values.split(",")]  # plain words, as for --set
+        found = [word.strip() for word in text.split(",")]  # plain words, as settings may be
+    return found
+
+
+def _checked_choices(found: list[Any], where: str) -> Choices:
     if "" in found or any(value in found[:place] for place, value in enumerate(found)):
-        raise UserError(f"--search {text}: a choice is empty or stands there twice")
+        raise UserError(f"{where}: a choice is empty or stands there twice")
     if len(found) < 2:
-        raise UserError(f"--search {text}: one value leaves nothing to search: give LOW:HIGH or A,B, or use --set")
+        raise UserError(f"{where}: one value leaves nothing to search: give a range or several values, or set it")
     return Choices(tuple(found))
 
 
@@ -153,7 +162,9 @@ def default_space(config: RunConfig) -> Space:
     free = [key for key, found in limits.items() if not found.keys() & {Le, Lt}]
     limited = [key for key, found in limits.items() if Le in found]
     if not free + limited:
-        raise UserError(f"'{config.method}' has no weight to search: name a setting, for example --search lr=1e-4:1e-2")
+        raise UserError(
+            f"'{config.method}' has no weight to search: name a setting to search, for example lr=1e-4:1e-2"
+        )
     key = (free + limited)[0]
     value = config.method_options[key]
     highest = limits[key][Le].le if key in limited else math.inf
@@ -230,7 +241,7 @@ HELD_OUT = 0.2  # of the training images, where a recipe keeps no validation dat
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """Everything that decides which trials there are, but for their number."""
 
     dataset: str
@@ -239,18 +250,20 @@ class Plan:
     changes: dict[str, Any]  # of the recipe, the same in all trials
     space: Space
     rule: str
+    data: Path | None = None  # the folder of datasets, see `resolve`
 
     @property
     def base(self) -> RunConfig:
         """The recipe with what all trials have in common."""
-        return resolve(self.dataset, self.method, self.seed, self.changes)
+        return resolve(self.dataset, self.method, self.seed, self.changes, self.data)
 
     @property
     def guesser(self) -> RunConfig:
         """The model whose guesses form groups: GCE leans on what is easy, and needs no attribute labels."""
         own = ("bias_model", "biased_net", "selection")
         shared = {key: value for key, value in self.changes.items() if key.partition(".")[0] not in own}
-        return resolve(self.dataset, "gce", self.seed, without(shared, known("method", self.method).options))
+        changes = without(shared, lookup("method", self.method).options)
+        return resolve(self.dataset, "gce", self.seed, changes, self.data)
 
     @property
     def id(self) -> str:
@@ -268,32 +281,40 @@ class Plan:
         return None
 
     def settings(self, chosen: Settings) -> dict[str, Any]:
-        """What a trial gives to `--set`."""
+        """Of a trial, as `train` takes them."""
         return self.changes | _stage_one_as_it_is(self.base, self.changes, self.space) | chosen
 
     def config(self, chosen: Settings) -> RunConfig:
-        config = resolve(self.dataset, self.method, self.seed, self.settings(chosen))
+        config = resolve(self.dataset, self.method, self.seed, self.settings(chosen), self.data)
         if (config.data_options, config.target) != (self.base.data_options, self.base.target):
-            raise UserError(f"--search {next(iter(chosen))}: a search keeps its data, or trials could not be compared")
+            raise UserError(f"search of {next(iter(chosen))}: a search keeps its data, or trials could not be compared")
         if config.train.selection.startswith(ORACLE) and not self.rule.startswith(ORACLE):
             raise UserError(
-                f"selection = '{config.train.selection}' uses attribute labels, --rule {self.rule} must not"
+                f"selection = '{config.train.selection}' uses attribute labels, the rule {self.rule} must not"
             )
         return config
 
 
-def make_plan(dataset: str, method: str, seed: int, changes: dict[str, Any], space: Space, rule: str) -> Plan:
+def make_plan(
+    dataset: str,
+    method: str,
+    seed: int,
+    changes: dict[str, Any],
+    space: Space,
+    rule: str,
+    data: Path | None = None,
+) -> SearchPlan:
     """Checked: every setting exists, and every value in the space is one that it may have."""
     if rule not in VALIDATION_RULES:
         unknown("validation rule", rule, VALIDATION_RULES)
     for key in space:
         if key in changes:
-            raise UserError(f"{key} is in --set and in --search: give it once")
-    base = resolve(dataset, method, seed, changes)
+            raise UserError(f"{key} is set and searched: do one of them")
+    base = resolve(dataset, method, seed, changes, data)
     if base.data_options.get("validation") == 0 and "validation" not in changes:
         tell(f"{dataset} keeps no validation data: {HELD_OUT:.0%} of its training images are held out for this search")
         changes = changes | {"validation": HELD_OUT}
-    plan = Plan(dataset, method, seed, changes, space or default_space(base), rule)
+    plan = SearchPlan(dataset, method, seed, changes, space or default_space(base), rule, data)
     for key, dimension in plan.space.items():
         for value in dimension.examples:
             plan.config({key: value})

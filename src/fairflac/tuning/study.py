@@ -16,15 +16,16 @@ from fairflac.errors import Diverged, UserError
 from fairflac.metrics.evidence import NAME, with_guess, with_pseudo_groups
 from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.metrics.selection import GUESSED, ORACLE, VALIDATION_RULES
-from fairflac.reporting.sections.provenance import written
-from fairflac.reporting.text.tables import aligned, rows
-from fairflac.reporting.text.tables import as_text as results
+from fairflac.reporting.provenance import written
+from fairflac.reporting.results import rows
+from fairflac.reporting.text import as_text as results
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import write_text
 from fairflac.system.progress import tell
+from fairflac.system.tables import text_table
 from fairflac.training.build import load_split
 from fairflac.training.pipeline import dry_run, predict_run, train_config
-from fairflac.tuning.space import Plan, Settings, describe, propose, size
+from fairflac.tuning.space import SearchPlan, Settings, describe, propose, size
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def make_judge(rule: str, config: RunConfig, guesser: RunConfig, workspace: Work
     if data is None or not len(data):
         raise UserError(f"{config.dataset} has no validation data here, and a search cannot do without")
     if rule.startswith(ORACLE) and not data.bias:
-        raise UserError(f"--rule {rule} needs attribute labels, and {config.dataset} has none for this target")
+        raise UserError(f"the rule {rule} needs attribute labels, and {config.dataset} has none for this target")
     if rule != GUESSED:
         return Judge(rule, data, None, None)
     run = train_config(guesser, workspace, as_bias_model=True)
@@ -71,17 +72,17 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Found:
+class TuneResult:
     """A finished search."""
 
-    plan: Plan
+    plan: SearchPlan
     judge: Judge
     trials: list[Trial]
     best: Trial
     run: Run  # of the best
 
 
-def tune(plan: Plan, workspace: Workspace, number: int) -> Found:
+def tune(plan: SearchPlan, workspace: Workspace, number: int) -> TuneResult:
     """`number` trials, or as many as there are different settings. What is on record or trained is not repeated."""
     dry_run(plan.base, workspace)
     tell(f"tune {plan.method} on {plan.dataset}: {describe(plan.space)}; rule {plan.rule}")
@@ -97,7 +98,7 @@ def tune(plan: Plan, workspace: Workspace, number: int) -> Found:
         raise UserError(f"all {len(trials)} trainings diverged: lower lr, or the range of what is searched")
     run = train_config(plan.config(best.settings), workspace)
     assert run is not None  # one process
-    return Found(plan, judge, trials, best, run)
+    return TuneResult(plan, judge, trials, best, run)
 
 
 def best_of(trials: Sequence[Trial]) -> Trial | None:
@@ -105,14 +106,14 @@ def best_of(trials: Sequence[Trial]) -> Trial | None:
     return max((trial for trial in trials if trial.value is not None), key=lambda trial: trial.value or 0, default=None)
 
 
-def _next(plan: Plan, trials: Sequence[Trial]) -> Settings:
+def _next(plan: SearchPlan, trials: Sequence[Trial]) -> Settings:
     if not trials and plan.start is not None:
         return plan.start
     # To diverge is as bad as to be never right; optuna would forget a trial without a value, and go there again.
     return propose(plan.space, [(trial.settings, trial.value or 0.0) for trial in trials], plan.seed)
 
 
-def _attempt(plan: Plan, workspace: Workspace, judge: Judge, settings: Settings) -> Trial:
+def _attempt(plan: SearchPlan, workspace: Workspace, judge: Judge, settings: Settings) -> Trial:
     config = plan.config(settings)
     try:
         run = train_config(config, workspace)
@@ -127,7 +128,7 @@ def settings_text(settings: Settings) -> str:
     return ", ".join(f"{key}={value}" for key, value in settings.items())
 
 
-def _progress(plan: Plan, trials: Sequence[Trial], number: int) -> str:
+def _progress(plan: SearchPlan, trials: Sequence[Trial], number: int) -> str:
     last, best = trials[-1], best_of(trials)
     value = "diverged" if last.value is None else f"{last.value:.1%}"
     line = f"trial {len(trials)} of {number}: {settings_text(last.settings)}: {value}"
@@ -139,10 +140,10 @@ def _progress(plan: Plan, trials: Sequence[Trial], number: int) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """The file that a search is settings_text down in, beside its runs: always whole, whenever the process dies."""
+    """The file that a search is written down in, beside its runs: always whole, whenever the process dies."""
 
     path: Path
-    plan: Plan
+    plan: SearchPlan
 
     def read(self) -> list[Trial]:
         try:
@@ -163,7 +164,7 @@ class Record:
 FEW = 100  # images: the standard error of a share of them is up to 5 points
 
 
-def train_command(found: Found, *places: str) -> str:
+def train_command(found: TuneResult, *places: str) -> str:
     """The command that trains the best settings, or finds them trained; `places` are further words of it."""
     plan = found.plan
     words = ["fairflac", "train", plan.dataset, plan.method, "--seed", str(plan.seed), *places]
@@ -172,16 +173,16 @@ def train_command(found: Found, *places: str) -> str:
     return shlex.join(words)
 
 
-def as_text(found: Found, command: str) -> str:
+def as_text(found: TuneResult, command: str) -> str:
     """All trials by validation; then, and apart from them, what the chosen one does on the test split."""
     n, rule, test = len(found.judge.data), found.plan.rule, rows([found.run])
-    parts = [aligned(_lines(found)), f"* best by {rule} on {n} validation images{_deciding(found)}"]
+    parts = [text_table(_lines(found)), f"* best by {rule} on {n} validation images{_deciding(found)}"]
     if test:  # a bias model has none
         parts += ["", "Test split, which no choice has seen, of the chosen run alone:", results(test)]
     return "\n".join([*parts, f"run: {found.run.path}", f"train: {command}"])
 
 
-def as_json(found: Found, command: str) -> str:
+def as_json(found: TuneResult, command: str) -> str:
     plan, judge = found.plan, found.judge
     content: dict[str, Any] = {
         "dataset": plan.dataset,
@@ -198,13 +199,13 @@ def as_json(found: Found, command: str) -> str:
     return json.dumps(content, indent=1, allow_nan=False)
 
 
-def _lines(found: Found) -> Sequence[Sequence[str]]:
+def _lines(found: TuneResult) -> Sequence[Sequence[str]]:
     keys = list(found.plan.space)
     head = ["trial", *keys, found.plan.rule, "n", "seconds", "run"]
     return [head, *(_line(found, number, trial, keys) for number, trial in enumerate(found.trials, start=1))]
 
 
-def _line(found: Found, number: int, trial: Trial, keys: Sequence[str]) -> list[str]:
+def _line(found: TuneResult, number: int, trial: Trial, keys: Sequence[str]) -> list[str]:
     mark = " *" if trial is found.best else ""
     seconds = UNKNOWN if trial.seconds is None else f"{trial.seconds:.1f}"
     value = "diverged" if trial.value is None else percent(trial.value)
@@ -212,7 +213,7 @@ def _line(found: Found, number: int, trial: Trial, keys: Sequence[str]) -> list[
     return [f"{number}{mark}", *chosen, value, str(len(found.judge.data)), seconds, trial.run]
 
 
-def _deciding(found: Found) -> str:
+def _deciding(found: TuneResult) -> str:
     """How little a rule may rest on."""
     if found.judge.against is None:
         return ""

@@ -2,7 +2,8 @@
 
 import pytest
 
-from fairflac.reporting.figures import NothingToDraw, training_curves
+from fairflac.reporting.figures.curves import training_curves
+from fairflac.reporting.figures.style import NothingToDraw
 from fairflac.runs.directory import Run
 from reporting.hand_made import MakeRun, table
 

@@ -8,8 +8,8 @@ from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgba
 
 from fairflac.metrics.representation import distances
-from fairflac.reporting.figures import NothingToDraw, feature_maps
-from fairflac.reporting.figures.feature_map import ENOUGH, flat
+from fairflac.reporting.figures.feature_map import ENOUGH, feature_maps, flat
+from fairflac.reporting.figures.style import NothingToDraw
 from reporting.hand_made import MakeRun, table
 
 

@@ -7,7 +7,8 @@ import pytest
 from matplotlib.axes import Axes
 
 from fairflac.metrics.predictions import Predictions
-from fairflac.reporting.figures import NothingToDraw, group_accuracies, png
+from fairflac.reporting.figures.group_accuracy import group_accuracies
+from fairflac.reporting.figures.style import NothingToDraw, png
 from reporting.hand_made import CLASSES, MakeRun, table
 
 

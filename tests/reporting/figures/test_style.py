@@ -7,8 +7,8 @@ import pytest
 from matplotlib.image import imread
 from matplotlib.lines import Line2D
 
-from fairflac.reporting.figures import png, similarity_distributions, svg
-from fairflac.reporting.figures.style import GROUND, INK, legend, panels, readable_on
+from fairflac.reporting.figures.pairs import similarity_distributions
+from fairflac.reporting.figures.style import GROUND, INK, legend, panels, png, readable_on, svg
 from reporting.hand_made import table
 
 
@@ -23,7 +23,7 @@ def test_same_figure_same_bytes() -> None:
 def test_legend_shows_names_as_they_are() -> None:
     names = ["_hidden", r"$\frac$", "日"]  # left out by matplotlib, broken as math, not in the font
     figure, _ = panels(1, 1, (3, 3))
-    legend(figure, [Line2D([], [])] * 3, names, columns=1, place="outside upper center")
+    legend(figure, [Line2D([], [])] * 3, names, columns=1, loc="outside upper center")
     assert [text.get_text() for text in figure.legends[0].get_texts()] == names
     assert png(figure) and svg(figure)
 

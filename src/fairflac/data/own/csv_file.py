@@ -103,7 +103,7 @@ def read_csv(path: Path) -> CsvRows:
             rows.append(dict(zip_longest(header, cells[: len(header)], fillvalue="")))
             lines.append(reader.line_num)
     except csv.Error as error:
-        raise UserError(f"line {reader.line_num} of '{path}' is no CSV ({error}): look at the quotes there") from error
+        raise UserError(f"line {reader.line_num} of '{path}' is not valid CSV ({error}): check its quotes") from error
     return CsvRows(header, rows, lines)
 
 
@@ -118,9 +118,9 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UserError(f"line {line} of '{path}' is not in UTF-8: give a CSV file, saved in UTF-8") from None
-    if (place := text.find("\0")) >= 0:
-        line = text.count("\n", 0, place) + 1
-        raise UserError(f"line {line} of '{path}' holds a NUL byte, so it is no text: save it as a CSV file in UTF-8")
+    if (position := text.find("\0")) >= 0:
+        line = text.count("\n", 0, position) + 1
+        raise UserError(f"line {line} of '{path}' holds a NUL byte, so it is not text: save it as a CSV file in UTF-8")
     return text
 
 
@@ -152,18 +152,18 @@ def list_table(path: Path, columns: tuple[str, ...] | None = None, allow_outside
     others = [name for name in sheet.header if name not in (*NEEDED, "split")]
     for name in columns or ():
         if name not in others:
-            unknown(f"attribute column in '{path}'", name, others)
+            unknown("attribute column", name, others, f"in '{path}'")
     chosen = [name for name in others if name] if columns is None else list(columns)
     if not sheet.rows:
         raise UserError(f"'{path}' lists no images")
     has_splits = "split" in sheet.header
     needed = [*NEEDED, *chosen, *(["split"] if has_splits else [])]
-    places = _Places(path.parent, allow_outside)
+    paths = _ImagePaths(path.parent, allow_outside)
     names = []
     for number, row in zip(sheet.lines, sheet.rows, strict=True):
         where = f"line {number} of '{path}'"
         _check_row(where, row, needed)
-        names.append(places.find(row["path"], where))
+        names.append(paths.find(row["path"], where))
     return Listing(
         source=path,
         folder=path.parent,
@@ -182,7 +182,7 @@ def _check_row(where: str, row: dict[str, str], needed: list[str]) -> None:
         raise UserError(f"{where}: split '{row['split']}' is none of train, val and test")
 
 
-class _Places:
+class _ImagePaths:
     """Where the images of a table lie; each is looked for once, however often it is listed.
 
     Strings, not paths: a table may have hundreds of thousands of rows.
@@ -203,8 +203,8 @@ class _Places:
                     f"{where}: '{written}' is outside of '{self.folder}': move the image there, or set "
                     "allow_outside=true"
                 )
-            place = name[len(self.root) + 1 :] if os.path.isabs(name) and self._is_inside(name) else name
-            self.found[written] = Path(place).as_posix()
+            below = name[len(self.root) + 1 :] if os.path.isabs(name) and self._is_inside(name) else name
+            self.found[written] = Path(below).as_posix()
         return self.found[written]
 
     def _on_disk(self, written: str) -> str:
@@ -224,5 +224,5 @@ class _Places:
             self.parents[parent] = os.path.realpath(parent)
         return os.path.join(self.parents[parent], name)
 
-    def _is_inside(self, place: str) -> bool:
-        return place.startswith(os.path.join(self.root, ""))
+    def _is_inside(self, path: str) -> bool:
+        return path.startswith(os.path.join(self.root, ""))

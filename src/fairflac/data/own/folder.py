@@ -78,19 +78,19 @@ def list_folder(path: Path) -> Listing:
     parts, notes = _split_folders(path)
     names, labels, splits = [], [], []
     loose: dict[Path, int] = {}
-    for place in [path / part for part in parts] or [path]:
-        for entry in _entries(place):
+    for parent in [path / part for part in parts] or [path]:
+        for entry in _entries(parent):
             if entry.is_dir():
                 for file in tree.files(entry):
                     names.append(file.relative_to(path).as_posix())
                     labels.append(normalize("NFC", entry.name))
-                    splits.append(SPLITS.get(place.name.lower(), "train"))
+                    splits.append(SPLITS.get(parent.name.lower(), "train"))
             elif _looks_like_image(entry):
-                loose[place] = loose.get(place, 0) + 1
+                loose[parent] = loose.get(parent, 0) + 1
     if not names:
         raise UserError(_no_images(path, loose))
     notes += [
-        f"{_files(count)} directly in '{place}', in no folder of a class: left out" for place, count in loose.items()
+        f"{_files(count)} directly in '{parent}', in no folder of a class: left out" for parent, count in loose.items()
     ]
     if tree.passed_over:
         some = ", ".join(f"'{link}'" for link in tree.passed_over[:NAMED])
@@ -117,10 +117,10 @@ def _split_folders(path: Path) -> tuple[list[str], list[str]]:
 def _no_images(path: Path, loose: dict[Path, int]) -> str:
     if not loose:
         return f"'{path}' has no images: expected {path.name}/<class>/*.jpg"
-    place, count = next(iter(loose.items()))
+    parent, count = next(iter(loose.items()))
     return (
-        f"{_files(count)} directly in '{place}', and nothing says their class: sort them into a folder for each class, "
-        f"'{place}/<class>', or list them in a CSV file with the columns path, label and split"
+        f"{_files(count)} directly in '{parent}', and nothing says their class: sort them into a folder for each "
+        f"class, '{parent}/<class>', or list them in a CSV file with the columns path, label and split"
     )
 
 

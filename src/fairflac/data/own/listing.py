@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairflac.data.base import BiasedDataset, Split
-from fairflac.data.own.splitting import stratified_split
+from fairflac.data.base import BiasedDataset, Split, stratified_split
 from fairflac.data.pixels.cache import NAMED, Images, read_images
 from fairflac.data.pixels.decode import Fit, Framing
 from fairflac.errors import UserError
@@ -201,14 +200,14 @@ def split_of(read: ReadListing, classes: list[str], reading: ReadOptions, split:
     listing, images = read.listing, read.images
     y = np.searchsorted(classes, np.array(listing.labels))
     _check_counts(listing.source, Counter(listing.labels), classes, "readable ")
-    places = _places(listing, reading, images.digests, y)
-    _check_trained(listing.source, classes, {classes[number] for number in y[places["train"]]})
-    if len(places["test"]) == 0:
+    cut = split_places(listing, reading, images.digests, y)
+    _check_trained(listing.source, classes, {classes[number] for number in y[cut["train"]]})
+    if len(cut["test"]) == 0:
         raise UserError(f"'{listing.source}' leaves no image to test on: add images, or raise the share 'test'")
-    rows = places[split]
+    rows = cut[split]
     if len(rows) == 0 and split == "validation":
         return None
-    bias, attributes = _attributes(listing, y, places["train"], len(classes))
+    bias, attributes = _attributes(listing, y, cut["train"], len(classes))
     size = (reading.size, reading.size)
     return BiasedDataset(
         images=images.pixels[rows],
@@ -237,7 +236,7 @@ def _check_trained(source: Path, classes: list[str], trained: set[str]) -> None:
             )
 
 
-def _places(listing: Listing, reading: ReadOptions, digests: np.ndarray, y: np.ndarray) -> dict[Split, np.ndarray]:
+def split_places(listing: Listing, reading: ReadOptions, digests: np.ndarray, y: np.ndarray) -> dict[Split, np.ndarray]:
     """Positions of each split among the images that could be read; what the set does not say is cut from train."""
     if listing.splits is None:
         return stratified_split(digests, y, reading.seed, reading.validation, reading.test)
@@ -259,11 +258,17 @@ def _attributes(
     """Codes of each attribute, and which value goes with each class in the training images."""
     bias, attributes = {}, {}
     for name, column in listing.attributes.items():
-        values, codes = np.unique(np.array(column), return_inverse=True)
-        bias[name] = codes.astype(np.int64)
-        aligned = aligned_values(y[train], codes[train], num_classes, len(values))
-        attributes[name] = Attribute(tuple(map(str, values)), aligned)
+        bias[name], attributes[name] = attribute_codes(np.array(column), y, num_classes, train)
     return bias, attributes
+
+
+def attribute_codes(
+    values: np.ndarray, y: np.ndarray, num_classes: int, train: np.ndarray | slice = slice(None)
+) -> tuple[np.ndarray, Attribute]:
+    """(N,) values as numbers from 0, and what they mean; which value goes with a class is told by `train` alone."""
+    names, codes = np.unique(values, return_inverse=True)
+    aligned = aligned_values(y[train], codes[train], num_classes, len(names))
+    return codes.astype(np.int64), Attribute(tuple(map(str, names)), aligned)
 
 
 def aligned_values(y: np.ndarray, codes: np.ndarray, num_classes: int, num_values: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Augmentations by name: every random number in them is a function of (seed, epoch, sample, view), see `Draws`."""
+"""Augmentations by name; every random number in them is a function of (seed, epoch, sample, view)."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fairflac.data.pixels.resample import AREA_DRAWS, Boxes, Size, cut, resize, rotate
+from fairflac.data.pixels.resample import AREA_NUMBERS, Crops, Size, cut, resize, rotate
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 
@@ -25,7 +25,7 @@ class Purpose(IntEnum):
 
 
 @dataclass(frozen=True)
-class Draws:
+class RandomNumbers:
     """The random numbers of one view of some samples."""
 
     key: np.ndarray  # (B,) uint64
@@ -93,12 +93,12 @@ def hue(x: Tensor, turn: Tensor) -> Tensor:
     high, low = torch.maximum(torch.maximum(red, green), blue), torch.minimum(torch.minimum(red, green), blue)
     chroma = high - low
     # The hue in sixths of the circle, red at 0, green at 2 and blue at 4, times the chroma.
-    place = torch.where(high == green, blue - red + 2 * chroma, red - green + 4 * chroma)
-    place = torch.where(high == red, green - blue, place)
-    place.div_(chroma.clamp(min=SMALL)).div_(6).add_(turn.view(-1, 1, 1))
-    place.sub_(place.floor()).mul_(6)  # in [0, 6]
-    # A channel is highest up to one sixth from its place on the circle, lowest from two sixths on, linear between.
-    losses = 2 - (place - 3).abs_(), (place - 2).abs_().sub_(1), (place - 4).abs_().sub_(1)
+    sixths = torch.where(high == green, blue - red + 2 * chroma, red - green + 4 * chroma)
+    sixths = torch.where(high == red, green - blue, sixths)
+    sixths.div_(chroma.clamp(min=SMALL)).div_(6).add_(turn.view(-1, 1, 1))
+    sixths.sub_(sixths.floor()).mul_(6)  # in [0, 6]
+    # A channel is highest up to one sixth from its own hue, lowest from two sixths on, linear between.
+    losses = 2 - (sixths - 3).abs_(), (sixths - 2).abs_().sub_(1), (sixths - 4).abs_().sub_(1)
     return torch.stack([high - loss.clamp_(0, 1).mul_(chroma) for loss in losses], dim=1)
 
 
@@ -156,36 +156,36 @@ class Augment:
 
     def __call__(self, raw: Tensor, index: Tensor, *, epoch: int, view: int) -> Tensor:
         """(B, H, W, 3) bytes of the samples `index` → (B, 3, h, w) floats in [0, 1]."""
-        draws = Draws.at(seed=self.seed, epoch=epoch, view=view, index=index)
-        x = self._frame(raw, draws)
+        numbers = RandomNumbers.at(seed=self.seed, epoch=epoch, view=view, index=index)
+        x = self._frame(raw, numbers)
         if self.preset.degrees:
-            (u,) = draws.uniform(Purpose.ROTATION, 1)
+            (u,) = numbers.uniform(Purpose.ROTATION, 1)
             x = rotate(x, self.preset.degrees * (2 * u - 1))
         if self.preset.jitter is not None:
-            x = jittered(x, self.preset.jitter, draws.uniform(Purpose.JITTER, 5))
+            x = jittered(x, self.preset.jitter, numbers.uniform(Purpose.JITTER, 5))
         if self.preset.grey:
-            (u,) = draws.uniform(Purpose.GREY, 1)
+            (u,) = numbers.uniform(Purpose.GREY, 1)
             chosen = _where(u < self.preset.grey, x)
             x = x.index_copy(0, chosen, grey(x[chosen]).expand(-1, 3, -1, -1))
         return x
 
-    def _frame(self, raw: Tensor, draws: Draws) -> Tensor:
+    def _frame(self, raw: Tensor, numbers: RandomNumbers) -> Tensor:
         """The crop, flipped or not."""
         preset = self.preset
         if preset.padding:
             raw = F.pad(raw, (0, 0, *(preset.padding,) * 4))
         stored = (raw.shape[1], raw.shape[2])
         if preset.scale is not None:
-            boxes = Boxes.of_random_area(draws.uniform(Purpose.CROP, AREA_DRAWS), stored, preset.scale)
+            crops = Crops.of_random_area(numbers.uniform(Purpose.CROP, AREA_NUMBERS), stored, preset.scale)
         elif preset.padding is not None:
-            boxes = Boxes.shifted(draws.uniform(Purpose.CROP, 2), stored, self.size)
+            crops = Crops.shifted(numbers.uniform(Purpose.CROP, 2), stored, self.size)
         else:
-            boxes = Boxes.centre(len(raw), stored, self.size)
+            crops = Crops.centre(len(raw), stored, self.size)
         if preset.flip:
-            boxes = boxes.flip(draws.uniform(Purpose.FLIP, 1)[0])
+            crops = crops.flip(numbers.uniform(Purpose.FLIP, 1)[0])
         if preset.scale is None:
-            return unit_floats(cut(raw, boxes, self.size))
-        return resize(raw.permute(0, 3, 1, 2).float(), boxes, self.size).div_(255)
+            return unit_floats(cut(raw, crops, self.size))
+        return resize(raw.permute(0, 3, 1, 2).float(), crops, self.size).div_(255)
 
 
 def make_augmentation(name: Augmentation, size: Size, seed: int) -> Augment | None:

@@ -54,14 +54,14 @@ def read_images(
     if stored.broken:
         line = _broken_line(stored.broken, len(files), folder)
         if strict:
-            raise UserError(f"{line}: mend or remove them, or do without --strict")
+            raise UserError(f"{line}: mend or remove them, or leave out strict")
         if not silent:
             warn(f"{line}; left out")
     # By name, never by position: the list and the cache may differ in what is missing, broken or repeated.
     readable = [file for file in files if file not in stored.broken]
-    place = {file: number for number, file in enumerate(readable)}
-    kept = np.array([i for i, name in enumerate(names) if name in place], dtype=np.int64)
-    rows = np.array([place[names[i]] for i in kept], dtype=np.int64)
+    row = {file: number for number, file in enumerate(readable)}
+    kept = np.array([i for i, name in enumerate(names) if name in row], dtype=np.int64)
+    rows = np.array([row[names[i]] for i in kept], dtype=np.int64)
     pixels = stored.pixels if len(rows) == len(readable) else stored.pixels[rows]
     return Images(pixels, kept, stored.digests[rows], stored.broken)
 

@@ -1,4 +1,4 @@
-"""Boxes of images to tensors of one size: cut without a change where they have it, interpolated elsewhere."""
+"""Crops of images to tensors of one size: cut without a change where they have it, interpolated elsewhere."""
 
 import math
 from dataclasses import dataclass, replace
@@ -14,11 +14,11 @@ Sides = np.ndarray | int  # one per image, or one for all
 
 RATIO = (3 / 4, 4 / 3)  # width to height of a random resized crop
 ATTEMPTS = 10  # at a box that fits into the image, after which the largest one is taken
-AREA_DRAWS = 2 * ATTEMPTS + 2
+AREA_NUMBERS = 2 * ATTEMPTS + 2
 
 
 @dataclass(frozen=True)
-class Boxes:
+class Crops:
     """One rectangle per image, all (B,); those that are flipped are read from right to left."""
 
     top: np.ndarray
@@ -40,7 +40,7 @@ class Boxes:
 
     @classmethod
     def of_random_area(cls, uniform: np.ndarray, stored: Size, scale: tuple[float, float]) -> Self:
-        """The box of the usual random resized crop, with the same distribution; `uniform` is (AREA_DRAWS, B).
+        """The box of the usual random resized crop, with the same distribution; `uniform` is (AREA_NUMBERS, B).
 
         The share of the area is uniform in `scale`, the logarithm of the ratio in that of RATIO, and a box that does
         not fit into the image is drawn again.
@@ -80,25 +80,25 @@ def centre_crop(images: np.ndarray, size: Size) -> np.ndarray:
     return middle
 
 
-def cut(raw: Tensor, boxes: Boxes, size: Size) -> Tensor:
-    """(B, H, W, 3) bytes → the boxes, all of which have this size, as (B, h, w, 3) bytes."""
+def cut(raw: Tensor, crops: Crops, size: Size) -> Tensor:
+    """(B, H, W, 3) bytes → the crops, all of which have this size, as (B, h, w, 3) bytes."""
     count, rows, columns, channels = raw.shape
-    y = boxes.top[:, None] + np.arange(size[0])
-    x = boxes.left[:, None] + _read(np.arange(size[1]), boxes)
+    y = crops.top[:, None] + np.arange(size[0])
+    x = crops.left[:, None] + _read(np.arange(size[1]), crops)
     pixel = ((np.arange(count)[:, None] * rows + y) * columns)[:, :, None] + x[:, None]  # (B, h, w)
     # One flat selection is ten times faster than three-dimensional indexing.
     chosen = raw.reshape(-1, channels).index_select(0, torch.from_numpy(pixel.ravel()).to(raw.device))
     return chosen.view(count, *size, channels)
 
 
-def resize(x: Tensor, boxes: Boxes, size: Size) -> Tensor:
-    """(B, 3, H, W) → the boxes, each stretched to (B, 3, h, w); bilinear, from pixels inside the box only.
+def resize(x: Tensor, crops: Crops, size: Size) -> Tensor:
+    """(B, 3, H, W) → the crops, each stretched to (B, 3, h, w); bilinear, from pixels inside the box only.
 
     Without a filter against aliasing, which crops of images stored near the size of the network hardly need.
     """
-    down = boxes.top[:, None] + _positions(size[0], boxes.height)
-    across = boxes.left[:, None] + _read(_positions(size[1], boxes.width), boxes)
-    down, across = ((2 * place + 1) / side - 1 for place, side in zip((down, across), x.shape[2:], strict=True))
+    down = crops.top[:, None] + _positions(size[0], crops.height)
+    across = crops.left[:, None] + _read(_positions(size[1], crops.width), crops)
+    down, across = ((2 * pixel + 1) / side - 1 for pixel, side in zip((down, across), x.shape[2:], strict=True))
     return _sample(x, _floats(down, x)[:, :, None], _floats(across, x)[:, None, :], padding="border")
 
 
@@ -118,9 +118,9 @@ def _positions(count: int, extent: np.ndarray) -> np.ndarray:
     return np.clip(centres, 0, extent[:, None] - 1)
 
 
-def _read(positions: np.ndarray, boxes: Boxes) -> np.ndarray:
+def _read(positions: np.ndarray, crops: Crops) -> np.ndarray:
     """(…, w) positions from left to right, or from right to left where the box is flipped."""
-    return np.where(boxes.flipped[:, None], positions[..., ::-1], positions)
+    return np.where(crops.flipped[:, None], positions[..., ::-1], positions)
 
 
 def _floats(values: np.ndarray, like: Tensor) -> Tensor:
@@ -128,10 +128,10 @@ def _floats(values: np.ndarray, like: Tensor) -> Tensor:
 
 
 def _sample(x: Tensor, down: Tensor, across: Tensor, padding: str) -> Tensor:
-    """`x` at places that broadcast to (B, h, w); the outer edges of the image are at -1 and 1.
+    """`x` at positions that broadcast to (B, h, w); the outer edges of the image are at -1 and 1.
 
-    Places are computed one by one and not by a matrix product: autocast would round it, and its sums may depend on the
-    batch.
+    Positions are computed one by one and not by a matrix product: autocast would round it, and its sums may depend on
+    the batch.
     """
     grid = torch.stack(torch.broadcast_tensors(across, down), dim=-1)
     return F.grid_sample(x, grid, padding_mode=padding, align_corners=False)

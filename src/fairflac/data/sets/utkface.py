@@ -6,10 +6,9 @@ from typing import ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
-from fairflac.data.base import BiasedDataset, Dataset, Split
+from fairflac.data.base import BiasedDataset, Dataset, Split, hash_split
 from fairflac.data.own.folder import Size
 from fairflac.data.own.listing import FRAMING
-from fairflac.data.own.splitting import hash_split
 from fairflac.data.pixels.cache import check_images, read_images
 from fairflac.data.sets.faces import ATTRIBUTES, Faces, face_task
 from fairflac.data.sources import ManualSource
@@ -21,7 +20,7 @@ MAJORITY = 10  # aligned images for every conflicting one
 SHARES = (0.8, 0.1, 0.1)
 
 
-def _place(path: PurePosixPath) -> str | None:
+def _target_path(path: PurePosixPath) -> str | None:
     return f"images/{path.name}" if path.suffix.lower() == ".jpg" else None
 
 
@@ -33,7 +32,7 @@ MANUAL = ManualSource(
     ),
     layout=("images/<age>_<gender>_<race>_<date and time>.jpg.chip.jpg",),
     size="about 110 MB, 23,708 images of 200 x 200 pixels; the cache takes 0.4 GB for images of 64 pixels",
-    place=_place,
+    target_path=_target_path,
 )
 
 

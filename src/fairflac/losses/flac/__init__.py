@@ -1,7 +1,7 @@
 """FLAC's loss: the module, the textbook form as the equations are, and the fused kernel that training uses."""
 
 from fairflac.losses.flac.loss import DenseFLACLoss, FLACLoss, conflicting_pairs, flac_loss, inferred_pairs
-from fairflac.losses.flac.textbook import Divergence, Kernel, Pairs, Reduction, Settings, Threshold
+from fairflac.losses.flac.textbook import Divergence, Kernel, Pairs, Reduction, Settings, Targets, Threshold
 
 __all__ = [
     "DenseFLACLoss",
@@ -11,6 +11,7 @@ __all__ = [
     "Pairs",
     "Reduction",
     "Settings",
+    "Targets",
     "Threshold",
     "conflicting_pairs",
     "flac_loss",

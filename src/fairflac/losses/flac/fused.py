@@ -251,6 +251,12 @@ def in_s(squared: Array, same_class: Array, limits: Limits, pairs: Pairs) -> Arr
     return ((squared >= limits.different) & same_class) | ((squared < limits.same) & ~same_class)
 
 
+def out_of_reach(p: Array, partners: Array, floor: float) -> Array:
+    """Where a row of so many similarities, all from `floor` to 1, cannot have p as one of its shares (Eq. 4)."""
+    least, most = floor / (floor + partners - 1 + TINY), 1 / (1 + (partners - 1) * floor)
+    return (p < 0.999 * least) | (p > 1.001 * most)
+
+
 class Result(NamedTuple):
     """Numbers are tensors where reading them would mean to wait for a device."""
 
@@ -268,8 +274,17 @@ class PairProblem:
         self.similarity = Similarity(settings.kernel, settings.exponent)
         self.b, self.h = (Points(x, settings.kernel, settings.normalize) for x in (bias, features))
         self.limits = attribute_limits(self.b, self.h, self.tiles, self.similarity, settings.threshold)
+        unit = settings.normalize or settings.kernel == "cosine"
+        self.floor = self.similarity.at(2.0) if unit else 0.0  # K_0: orthogonal unit rows are at s = 2
 
-    def result(self, value: Array, gradient: Array, pairs: Array, mixed: Array, single: Array) -> Result:
+    def wanted(self, squared: Array) -> Array:
+        """What the bias model's squared distances ask of the trained model's similarities, up to a factor."""
+        if self.settings.targets == "reachable":
+            xp = namespace(squared)
+            return xp.where(squared < self.limits.same, xp.full_like(squared, self.floor), xp.ones_like(squared))
+        return 1 - self.similarity.of(squared)
+
+    def result(self, value: Array, gradient: Array, pairs: Array, mixed: Array, single: Array, far: Array) -> Result:
         """From sums over all pairs, and (N, D) the gradient in the points of `h`."""
         divisor = {"sum": 1.0, "mean": pairs + (pairs == 0), "batch": float(max(self.n, 1))}[self.settings.reduction]
         stats = {
@@ -278,6 +293,7 @@ class PairProblem:
             "spread": self.limits.spread,
             "mixed_rows": mixed / self.n,
             "singleton_rows": single / self.n,
+            "out_of_reach": far / (pairs + (pairs == 0)),
         }
         return Result(value / divisor, as_tensor(self.h.gradient_in_features(gradient, divisor)), stats)
 
@@ -309,7 +325,7 @@ def listed_flac(bias: Floats, features: Floats, y: Indices, settings: Settings) 
     ends, n = pairs.ravel(), batch.n
     apart = _Differences(batch.h, pairs)
     k, log_slope = batch.similarity.with_log_slope(apart.squared())
-    a = 1 - batch.similarity.of(_Differences(batch.b, pairs).squared())
+    a = batch.wanted(_Differences(batch.b, pairs).squared())
     a_and_k = np.maximum((a, k), TINY)[:, None]
     # A row's sum of both: what each pair brings to its two rows, counted in two ranges of rows.
     sums = np.bincount(np.concatenate((ends, ends + n)), a_and_k.repeat(2, 1).ravel(), 2 * n).reshape(2, n)
@@ -319,8 +335,10 @@ def listed_flac(bias: Floats, features: Floats, y: Indices, settings: Settings) 
     class_i, class_j = y[pairs]
     kinds = np.bincount((pairs + n * (class_i == class_j)).ravel(), minlength=2 * n)
     different, same = kinds[:n], kinds[n:]  # (N,) partners of another and of the same class
-    mixed, single = np.count_nonzero(different * same), np.count_nonzero(different + same == 1)
-    return batch.result(terms.sum(), apart.gradient(weights), pairs.size, mixed, single)
+    partners = different + same
+    mixed, single = np.count_nonzero(different * same), np.count_nonzero(partners == 1)
+    far = np.count_nonzero(out_of_reach(p, partners[pairs], batch.floor))
+    return batch.result(terms.sum(), apart.gradient(weights), pairs.size, mixed, single, far)
 
 
 def _list_pairs(batch: PairProblem) -> Indices | None:
@@ -392,36 +410,39 @@ def tiled_flac(bias: Tensor, features: Tensor, y: Tensor, settings: Settings) ->
     """(N, D_b), (N, D), (N,) → the loss over all rows. Its formulas are those of `listed_flac`."""
     batch = PairProblem(bias, features, y, settings)
     gradient, everywhere = torch.zeros_like(features), batch.h.centred
-    sums = features.new_zeros(4)
+    sums = features.new_zeros(5)
     for rows in batch.tiles:
         same_class = y[rows, None] == y
         mask = in_s(batch.b.tile(rows), same_class, batch.limits, settings.pairs)
         mask.view(-1)[rows.start :: batch.n + 1] = False  # a sample with itself
-        value, weights = _tile(batch, rows, mask)
+        value, weights, far = _tile(batch, rows, mask)
         here = everywhere[rows]
         gradient[rows].addcmul_(weights.sum(1)[:, None], here).addmm_(weights, everywhere, alpha=-1)
         gradient.addcmul_(weights.sum(0)[:, None], everywhere).addmm_(weights.T, here, alpha=-1)
         partners, same = mask.sum(1), (mask & same_class).sum(1)
         mixed, single = (same * (partners - same)).count_nonzero(), (partners == 1).count_nonzero()
-        sums += torch.stack([value, partners.sum(), mixed, single])
-    value, pairs, mixed, single = sums
-    return batch.result(value, gradient, pairs, mixed, single)
+        sums += torch.stack([value, partners.sum(), mixed, single, far])
+    value, pairs, mixed, single, far = sums
+    return batch.result(value, gradient, pairs, mixed, single, far)
 
 
-def _tile(batch: PairProblem, rows: slice, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """() divergence of a tile of rows, and (T, N) twice its slope in the squared distances of the trained features."""
+def _tile(batch: PairProblem, rows: slice, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """() divergence of a tile of rows, (T, N) twice its slope in the squared distances of the trained features, and ()
+    how many of its pairs have a target out of reach.
+    """
 
     def inside(values: Tensor) -> Tensor:
         return torch.where(mask, values, 0)
 
-    a = (1 - batch.similarity.of(batch.b.tile(rows).clamp_min_(0))).clamp_min_(TINY)
+    a = batch.wanted(batch.b.tile(rows).clamp_min_(0)).clamp_min_(TINY)
     k, log_slope = batch.similarity.with_log_slope(batch.h.tile(rows).clamp_min_(0))
     k.clamp_min_(TINY)
     p = a / (inside(a).sum(1, keepdim=True) + ROW_EPS)
     q = k / (inside(k).sum(1, keepdim=True) + ROW_EPS)
     terms, e = pointwise(p, q, batch.settings.divergence)
     e = inside(e)
-    return inside(terms).sum(), inside((e - q * e.sum(1, keepdim=True)) * (2 * log_slope))
+    far = (out_of_reach(p, mask.sum(1, keepdim=True), batch.floor) & mask).count_nonzero()
+    return inside(terms).sum(), inside((e - q * e.sum(1, keepdim=True)) * (2 * log_slope)), far
 
 
 @torch.inference_mode()  # what torch does around its operations takes as long as they do in a small batch

@@ -5,8 +5,20 @@ from typing import Self, TypedDict, Unpack
 import torch
 from torch import Tensor, nn
 
-from fairflac.losses.flac.fused import PairProblem, WithGradient, fused_flac, in_s
-from fairflac.losses.flac.textbook import Divergence, Kernel, Pairs, Reduction, Settings, Threshold, textbook_flac
+from fairflac.losses.flac.fused import PairProblem, WithGradient, fused_flac, in_s, out_of_reach
+from fairflac.losses.flac.textbook import (
+    Divergence,
+    Kernel,
+    Pairs,
+    Reduction,
+    Settings,
+    Targets,
+    Textbook,
+    Threshold,
+    attribute_threshold,
+    least_similarity,
+    textbook_flac,
+)
 from fairflac.losses.gather import gather_batch
 
 
@@ -20,14 +32,12 @@ class Options(TypedDict, total=False):
     threshold: Threshold
     reduction: Reduction
     normalize: bool
+    targets: Targets
     gather: bool
 
 
 class FLACLoss(nn.Module):
     """Match the similarities of the trained features to the dissimilarities of a bias model (Eq. 1-6).
-
-    >>> loss = FLACLoss()
-    >>> value = loss(torch.randn(8, 4), torch.randn(8, 6, requires_grad=True), torch.tensor([0, 1] * 4))
 
     The defaults are the dialect that the published alphas belong to; `FLACLoss.paper()` is the literal text. The same
     formulas in their readable form: `fairflac.losses.flac.textbook`.
@@ -43,17 +53,36 @@ class FLACLoss(nn.Module):
         reduction: the sum over S is divided by |S| (`mean`), by the number of samples (`batch`: one weight then suits
             batches with few and with many pairs), or not at all (`sum`, the paper's text).
         normalize: scale the features of both models to unit length first.
+        targets: what the similarities of the trained model are matched to. `dissimilarity` is 1 - K(b), as in the
+            paper; `reachable` (ours) is 1 where K(b) says that the attributes differ and K_0 elsewhere, see below.
         gather: with several processes each sees the pairs of its own batch, unless `gather`. Then the loss is that of
             their joint batch, the same everywhere, and its gradients are right once they are averaged over processes,
             as DDP does.
 
     After each call `stats` holds |S|, the threshold, the spread of the bias model's similarities, and the shares of
-    rows that mix both kinds of pairs (those carry the signal) and that have a single partner (they contribute nothing).
+    rows that mix both kinds of pairs (those carry the signal) and that have a single partner (they contribute nothing),
+    and the share of S whose target is out of reach: no features have similarities from K_0 to 1 with such a share of
+    their row.
+
+    `targets = "reachable"`: unit-length features without negative entries, as they are after ReLU, are at most
+    orthogonal, so their similarity lies between K_0 = 1 / (1 + 2^(exponent / 2)) and 1 (K_0 is 0.46 for exponent 0.5,
+    0.41 for exponent 1). Within a row of the trained model the smallest similarity is therefore K_0 of the largest or
+    more (Eq. 4). The paper's ideal bias model (Eq. 8, 9) has dissimilarity 0 for one attribute and 1 for two: no
+    features have such a row, Eq. 6 does not fall, and its pull never ends. A real bias model has dissimilarities
+    somewhere between, which say how its features happen to be spread. Which pairs share the attribute, Eq. 2 has
+    decided already. So the targets are those of the ideal bias model, moved into what K can be: 1 where the attributes
+    differ, K_0 where they are the same. The loss is then zero where the trained model has K(h) = 1 on A10 and K_0 on
+    A01, which is what the proof wants of it (Eq. 10 with delta = 0). Features of any length reach every target, so this
+    needs `normalize`.
 
     An empty S gives a zero that can be differentiated: bias features that are all equal, a single sample, or one class
     of one attribute. Features that are not finite are a ValueError. Only `features` receives gradients, once (second
     derivatives: `DenseFLACLoss`). Half-precision inputs are computed in fp32, also under autocast. Time grows with N²,
     memory beside inputs and gradient stays below some hundred MB.
+
+    Example:
+        >>> loss = FLACLoss()
+        >>> value = loss(torch.randn(8, 4), torch.randn(8, 6, requires_grad=True), torch.tensor([0, 1] * 4))
     """
 
     def __init__(
@@ -66,11 +95,12 @@ class FLACLoss(nn.Module):
         threshold: Threshold = "midrange",
         reduction: Reduction = "mean",
         normalize: bool = True,
+        targets: Targets = "dissimilarity",
         gather: bool = False,
     ) -> None:
         super().__init__()
         self.gather = gather
-        self.settings = Settings(kernel, exponent, divergence, pairs, threshold, reduction, normalize)
+        self.settings = Settings(kernel, exponent, divergence, pairs, threshold, reduction, normalize, targets)
         self._stats: dict[str, Tensor | float] = {}
 
     @classmethod
@@ -112,19 +142,66 @@ class FLACLoss(nn.Module):
 
 
 class DenseFLACLoss(FLACLoss):
-    """The textbook form: same arguments, value, gradient and `stats`, with N × N matrices, and differentiable twice."""
+    """The textbook form: arguments, value, gradient and `stats` of `FLACLoss`, with N × N matrices.
+
+    It can be differentiated twice.
+
+    Example:
+        >>> loss = DenseFLACLoss(exponent=1.0)
+        >>> value = loss(torch.randn(8, 4), torch.randn(8, 6, requires_grad=True), torch.tensor([0, 1] * 4))
+    """
 
     def forward(self, bias_features: Tensor, features: Tensor, y: Tensor) -> Tensor:
-        """(N, D_b), (N, D), (N,) → (), in fp32 or float64."""
+        """The loss of a batch, in fp32 or float64.
+
+        Args:
+            bias_features: (N, D_b) from the bias model.
+            features: (N, D) from the trained model.
+            y: (N,) classes.
+
+        Returns:
+            () the value.
+        """
         b, h = bias_features.detach(), features
         if self.gather:
             b, h, y = gather_batch(b, h, y)
-        value, self._stats = textbook_flac(b, h, y, self.settings)
-        return value
+        found = textbook_flac(b, h, y, self.settings)
+        self._stats = _dense_stats(found, y, self.settings)
+        return found.value
+
+
+def _dense_stats(found: Textbook, y: Tensor, settings: Settings) -> dict[str, Tensor | float]:
+    """What there is to log of a batch."""
+    mask, same_class = found.mask, y[:, None] == y
+    partners, kernel_b = mask.sum(1), found.kernel_b
+    pairs = partners.sum()
+    least = least_similarity(settings) if settings.normalize or settings.kernel == "cosine" else 0.0
+    far = out_of_reach(found.p_b, partners[:, None], least) & mask
+    return {
+        "pairs": pairs.float(),
+        "threshold": attribute_threshold(kernel_b, settings),
+        "spread": kernel_b.max() - kernel_b.min(),
+        "mixed_rows": ((mask & same_class).any(1) & (mask & ~same_class).any(1)).float().mean(),
+        "singleton_rows": (partners == 1).float().mean(),
+        "out_of_reach": far.sum() / pairs.clamp_min(1),
+    }
 
 
 def flac_loss(bias_features: Tensor, features: Tensor, y: Tensor, **options: Unpack[Options]) -> Tensor:
-    """`FLACLoss(**options)(bias_features, features, y)`."""
+    """`FLACLoss(**options)(bias_features, features, y)`.
+
+    Args:
+        bias_features: (N, D_b) from the bias model.
+        features: (N, D) from the trained model.
+        y: (N,) classes.
+        options: arguments of `FLACLoss`.
+
+    Returns:
+        () the value.
+
+    Example:
+        >>> value = flac_loss(torch.randn(8, 4), torch.randn(8, 6), torch.tensor([0, 1] * 4), exponent=1.0)
+    """
     value: Tensor = FLACLoss(**options)(bias_features, features, y)
     return value
 

@@ -1,10 +1,7 @@
-"""FLAC's loss as the paper writes it (Eq. 1-6): N × N matrices and autograd.
-
-The form to read, cite and teach from, and the reference that the fused form is tested against.
-"""
+"""FLAC's loss as the paper writes it (Eq. 1-6), to read, cite and teach from; the fused form is tested against it."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args, get_type_hints
 
 import torch
 import torch.nn.functional as F
@@ -14,11 +11,11 @@ Kernel = Literal["student-t", "cosine", "rbf"]
 Divergence = Literal["jeffreys", "kl", "mse"]
 Pairs = Literal["conflicting", "all", "same-target", "different-target"]
 Threshold = Literal["midrange", "midrange-off-diagonal"]
-# Of the sum over S: divided by |S|, not divided (the paper), or divided by the number of samples.
-Reduction = Literal["mean", "sum", "batch"]
+Targets = Literal["dissimilarity", "reachable"]
+Reduction = Literal["mean", "sum", "batch"]  # the sum over S is divided by |S|, by nothing (the paper), by N
 
 DISTANCE_EPS = 1e-6  # inside the root: keeps the gradient finite for equal rows; value of the released code
-ROW_EPS = 1e-7  # in both denominators, as in the released code
+ROW_EPS = 1e-7  # in both denominators, likewise
 TINY = 2.0**-126  # least similarity and dissimilarity, so that logs stay finite: the smallest normal fp32 number
 
 
@@ -33,37 +30,40 @@ class Settings:
     threshold: Threshold
     reduction: Reduction
     normalize: bool
+    targets: Targets
 
     def __post_init__(self) -> None:
-        choices = {"kernel": Kernel, "divergence": Divergence, "pairs": Pairs, "threshold": Threshold}
-        for argument, allowed in (choices | {"reduction": Reduction}).items():
-            if getattr(self, argument) not in get_args(allowed):
-                names = ", ".join(get_args(allowed))
-                raise ValueError(f"{argument} must be one of {names}, not {getattr(self, argument)!r}")
+        for argument, hint in get_type_hints(type(self)).items():
+            if (choices := get_args(hint)) and getattr(self, argument) not in choices:
+                raise ValueError(f"{argument} must be one of {', '.join(choices)}, not {getattr(self, argument)!r}")
         if not self.exponent > 0:
             raise ValueError(f"exponent must be positive, not {self.exponent}")
+        if self.targets == "reachable" and not (self.normalize or self.kernel == "cosine"):
+            raise ValueError("targets = 'reachable' needs normalize: similarities of features of any length reach 0")
 
 
-def textbook_flac(b: Tensor, h: Tensor, y: Tensor, settings: Settings) -> tuple[Tensor, dict[str, Tensor | float]]:
-    """(N, D_b) bias features, (N, D) trained features, (N,) classes → the loss, and what there is to log of it."""
+class Textbook(NamedTuple):
+    """The loss, and the matrices that it is made of."""
+
+    value: Tensor  # ()
+    kernel_b: Tensor  # (N, N) similarities of the bias model
+    mask: Tensor  # (N, N) which pairs are in S
+    p_b: Tensor  # (N, N) targets: the bias model's dissimilarities as distributions
+
+
+def textbook_flac(b: Tensor, h: Tensor, y: Tensor, settings: Settings) -> Textbook:
+    """(N, D_b) bias features, (N, D) trained features, (N,) classes → the loss (Eq. 6)."""
     if settings.normalize:
         b, h = F.normalize(b, dim=1), F.normalize(h, dim=1)
     kernel_b = similarities(b, settings)
     threshold = attribute_threshold(kernel_b, settings)
     mask = pairs_in_s(kernel_b, y, threshold, settings)
-    p_b = rows_to_distributions(1 - kernel_b, mask)
+    reachable = 1 - (kernel_b > threshold).to(kernel_b) * (1 - least_similarity(settings))  # 1, or K_0
+    p_b = rows_to_distributions(reachable if settings.targets == "reachable" else 1 - kernel_b, mask)
     p_h = rows_to_distributions(similarities(h, settings), mask)
     total = torch.where(mask, pointwise(p_b, p_h, settings.divergence), 0).sum()
-    partners, same_class = mask.sum(1), y[:, None] == y
-    divisors: dict[str, Tensor | int] = {"sum": 1, "mean": partners.sum().clamp_min(1), "batch": max(len(y), 1)}
-    stats: dict[str, Tensor | float] = {
-        "pairs": partners.sum().float(),
-        "threshold": threshold,
-        "spread": kernel_b.max() - kernel_b.min(),
-        "mixed_rows": ((mask & same_class).any(1) & (mask & ~same_class).any(1)).float().mean(),
-        "singleton_rows": (partners == 1).float().mean(),
-    }
-    return total / divisors[settings.reduction], stats
+    divisors: dict[str, Tensor | int] = {"sum": 1, "mean": mask.sum().clamp_min(1), "batch": max(len(y), 1)}
+    return Textbook(total / divisors[settings.reduction], kernel_b, mask, p_b)
 
 
 def pairs_in_s(kernel_b: Tensor, y: Tensor, threshold: Tensor, settings: Settings) -> Tensor:
@@ -104,6 +104,11 @@ def similarities(features: Tensor, settings: Settings) -> Tensor:
     if settings.kernel == "rbf":
         return torch.exp(-squared / 2)
     return 1 / (1 + (squared + DISTANCE_EPS).pow(settings.exponent / 2))
+
+
+def least_similarity(settings: Settings) -> float:
+    """K_0, of orthogonal unit rows: rows without negative entries (after ReLU) are never farther apart."""
+    return float(similarities(torch.eye(2, dtype=torch.float64), settings)[0, 1])
 
 
 def pointwise(p: Tensor, q: Tensor, divergence: Divergence) -> Tensor:

@@ -56,7 +56,7 @@ def training_curves(models: Mapping[str, Run], columns: int = 3) -> Drawing:
         handles,
         [short(name, MODEL) for name in histories],
         columns=min(2 * columns, len(histories)),
-        place="outside upper center",
+        loc="outside upper center",
     )
     figure.supxlabel("epoch", fontsize=10, color=INK)
     return Drawing(

@@ -25,7 +25,7 @@ from fairflac.reporting.figures.style import (
     short,
     value_names,
 )
-from fairflac.reporting.text.tables import with_range
+from fairflac.reporting.text import with_range
 from fairflac.runs.directory import Run
 
 MOST_WRITTEN = 20  # classes or values; numbers in smaller cells could not be read

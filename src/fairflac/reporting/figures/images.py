@@ -36,14 +36,14 @@ from fairflac.reporting.figures.style import (
     thumbnail,
     value_names,
 )
-from fairflac.reporting.text.tables import with_range
+from fairflac.reporting.text import with_range
 from fairflac.runs.directory import Run
 from fairflac.runs.gallery import Gallery, Samples
 
 Stroke = Literal["-", "--", ":"]
 
 
-class Kind(NamedTuple):
+class PairKind(NamedTuple):
     """Colour and stroke both tell kinds apart."""
 
     label: str
@@ -55,10 +55,10 @@ class Kind(NamedTuple):
         return Patch(facecolor="none", edgecolor=self.colour, linestyle=self.stroke, linewidth=2)
 
 
-NEITHER = Kind("other class, other attribute", FAINT, ":")  # A00
-ATTRIBUTE = Kind("same attribute, other class", SAME_ATTRIBUTE, "--")  # A01
-CLASS = Kind("same class, other attribute", SAME_CLASS, "-")  # A10
-BOTH = Kind("same class, same attribute", INK, "-")  # A11
+NEITHER = PairKind("other class, other attribute", FAINT, ":")  # A00
+ATTRIBUTE = PairKind("same attribute, other class", SAME_ATTRIBUTE, "--")  # A01
+CLASS = PairKind("same class, other attribute", SAME_CLASS, "-")  # A10
+BOTH = PairKind("same class, same attribute", INK, "-")  # A11
 KINDS = (NEITHER, ATTRIBUTE, CLASS, BOTH)
 
 
@@ -74,7 +74,7 @@ class SharedGallery:
 
     images: np.ndarray  # (M, H, W, 3) uint8
     tables: dict[str, Predictions]  # per model, M rows
-    words: list[str]  # class and attribute values of each image
+    captions: list[str]  # class and attribute values of each image
 
     @property
     def any_table(self) -> Predictions:
@@ -99,7 +99,7 @@ class SharedGallery:
         if len(index) < 2:
             raise NothingToDraw("these models were tested on different images")
         some = {name: table.take(np.searchsorted(table.index, index)) for name, table in tables.items()}
-        return cls(images, some, _words(next(iter(models.values())), next(iter(some.values()))))
+        return cls(images, some, _captions(next(iter(models.values())), next(iter(some.values()))))
 
     def minority(self, count: int) -> np.ndarray:
         """Up to `count` images whose attribute does not go with their class: drawn blindly, of different classes first.
@@ -116,7 +116,7 @@ class SharedGallery:
         return chosen
 
 
-def _words(run: Run, table: Predictions) -> list[str]:
+def _captions(run: Run, table: Predictions) -> list[str]:
     columns = [np.array(class_names(run, table.y))[table.y]]
     columns += [np.array(value_names(run, name, values))[values] for name, values in table.bias.items()]
     return [", ".join(words) for words in zip(*columns, strict=True)]
@@ -160,7 +160,7 @@ def distances_from_centre(models: Mapping[str, Run], columns: int = 3) -> Drawin
         _centre_panel(axis, gallery, centre, members, values, reach)
     handles = [*(kind.patch() for kind in SIDES), Line2D([], [], color=FAINT, linestyle=":")]
     labels = [*(f"{kind.label} (arc: median)" for kind in SIDES), "distance from the centre"]
-    legend(figure, handles, labels, columns=min(columns, len(models)), place="outside lower center")
+    legend(figure, handles, labels, columns=min(columns, len(models)), loc="outside lower center")
     attribute = attribute_name(gallery.any_table)
     medians = "; ".join(
         f"{name} {_median(values[members[CLASS]])} and {_median(values[members[ATTRIBUTE]])}"
@@ -170,7 +170,7 @@ def distances_from_centre(models: Mapping[str, Run], columns: int = 3) -> Drawin
         figure,
         f"For {', '.join(models)}: one test image in the middle and others around it, further out the less alike they "
         "are to the model. The caption has the median distances.",
-        f"Distance from one test image ({gallery.words[centre]}). Median to images of the same class with another "
+        f"Distance from one test image ({gallery.captions[centre]}). Median to images of the same class with another "
         f"{attribute}, and to images of other classes with the same {attribute}: {medians}. In a model that ignores "
         f"the {attribute} the first is the smaller one.",
     )
@@ -181,7 +181,7 @@ def _median(far: np.ndarray) -> str:
     return f"{np.median(far):.2f} ({low:.2f}–{high:.2f}, n = {len(far)})"
 
 
-def _choose(gallery: SharedGallery) -> tuple[int, dict[Kind, np.ndarray]]:
+def _choose(gallery: SharedGallery) -> tuple[int, dict[PairKind, np.ndarray]]:
     """The first minority image that has others of both kinds, and all these others."""
     kinds = pair_kinds(gallery.any_table)
     for centre in gallery.minority(len(kinds)):
@@ -192,7 +192,12 @@ def _choose(gallery: SharedGallery) -> tuple[int, dict[Kind, np.ndarray]]:
 
 
 def _centre_panel(
-    axes: Axes, gallery: SharedGallery, centre: int, members: Mapping[Kind, np.ndarray], far: np.ndarray, reach: float
+    axes: Axes,
+    gallery: SharedGallery,
+    centre: int,
+    members: Mapping[PairKind, np.ndarray],
+    far: np.ndarray,
+    reach: float,
 ) -> None:
     bare(axes)
     rings = [ring for ring in MaxNLocator(3).tick_values(0, reach) if ring <= reach]
@@ -271,7 +276,7 @@ def _grid(gallery: SharedGallery, rows: list[tuple[int, str]], found: Mapping[st
         places.append(y)
         if number % models == 0:
             axes.text(
-                0, y - 0.62, f"query: {gallery.words[query]}", fontsize=9, color=INK, va="center", parse_math=False
+                0, y - 0.62, f"query: {gallery.captions[query]}", fontsize=9, color=INK, va="center", parse_math=False
             )
         thumbnail(axes, gallery.images[query][::-1], (0.5, y), SIDE, QUERY)
         for column, other in enumerate(found[name][query]):
@@ -282,7 +287,7 @@ def _grid(gallery: SharedGallery, rows: list[tuple[int, str]], found: Mapping[st
     axes.tick_params(length=0)
     handles = [Patch(facecolor="none", edgecolor=QUERY, linewidth=2), *(kind.patch() for kind in reversed(KINDS))]
     names = ["query", *(kind.label for kind in reversed(KINDS))]
-    legend(figure, handles, names, columns=3, place="outside lower center")
+    legend(figure, handles, names, columns=3, loc="outside lower center")
     return figure
 
 

@@ -29,9 +29,9 @@ from fairflac.reporting.figures.style import (
     short,
     tidy,
 )
-from fairflac.reporting.text.tables import with_range
+from fairflac.reporting.text import with_range
 from fairflac.runs.directory import Run
-from fairflac.system.arrays import read_array
+from fairflac.system.files import read_array
 
 
 class PairSimilarities(NamedTuple):
@@ -123,7 +123,7 @@ def similarity_distributions(named: Mapping[str, Predictions], columns: int = 3)
         [Patch(color=SAME_CLASS, alpha=0.6), Patch(color=SAME_ATTRIBUTE, alpha=0.6)],
         ["same class, other attribute", "same attribute, other class"],
         columns=min(2, columns),
-        place="outside upper center",
+        loc="outside upper center",
     )
     figure.supxlabel("similarity of two test images", fontsize=10, color=INK)
     figure.supylabel("density of pairs", fontsize=10, color=INK)
@@ -153,7 +153,7 @@ class Distribution:
     live: bool  # training has augmented images, which these numbers do not
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Mean with its interval over batches drawn anew, and the largest."""
         low, high = bootstrap_interval(self.pairs)
         mean = f"{self.pairs.mean():.1f} on average (95 % range {low:.1f}–{high:.1f}, n = {len(self.pairs):,} batches)"
@@ -188,7 +188,7 @@ def pairs_per_batch(runs: Sequence[Run]) -> Drawing:
         figure,
         f"Histograms of the number of pairs in S per batch for {'; '.join(one.label for one in found)}. The caption "
         "has the numbers.",
-        f"Pairs that FLAC can learn from in a batch. {'; '.join(one.words for one in found)}. The more often the "
+        f"Pairs that FLAC can learn from in a batch. {'; '.join(one.description for one in found)}. The more often the "
         f"attribute goes with the class, the fewer there are.{note}",
     )
 
@@ -216,7 +216,9 @@ def _counts(run: Run) -> np.ndarray:
     try:
         return read_array(run.pairs_per_batch)
     except ValueError as error:
-        raise UserError(f"'{run.pairs_per_batch}' is damaged: put back a copy, or train with --restart") from error
+        raise UserError(
+            f"'{run.pairs_per_batch}' is damaged: put back a copy, or train it anew (--restart; in Python resume=False)"
+        ) from error
 
 
 def _uses_s(run: Run) -> bool:

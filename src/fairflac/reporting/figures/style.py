@@ -48,7 +48,7 @@ VALUES = (
     *("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddcc77", "#cc6677", "#882255", "#aa4499"),
     INK,
 )
-Place = Literal["outside upper center", "outside lower center"]
+LegendLocation = Literal["outside upper center", "outside lower center"]
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -95,9 +95,11 @@ def headline(axes: Axes, title: str) -> None:
     )  # a name may hold a $
 
 
-def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str], *, columns: int, place: Place) -> None:
+def legend(
+    figure: Figure, handles: Sequence[Artist], names: Sequence[str], *, columns: int, loc: LegendLocation
+) -> None:
     """Outside the panels. Names are set afterwards: matplotlib leaves out those that begin with an underscore."""
-    drawn = figure.legend(list(handles), ["-"] * len(names), loc=place, ncols=columns, frameon=False, fontsize=9)
+    drawn = figure.legend(list(handles), ["-"] * len(names), loc=loc, ncols=columns, frameon=False, fontsize=9)
     for text, name in zip(drawn.get_texts(), names, strict=True):
         text.set(text=name, color=INK, parse_math=False)
 

@@ -1,0 +1,112 @@
+"""Pages made from docstrings: docs/api.md, everything that `import fairflac` offers, and docs/methods.md."""
+
+import inspect
+import re
+import textwrap
+
+import fairflac
+from fairflac.config.options import options_of
+from fairflac.losses import __all__ as losses
+from fairflac.methods import METHODS, Method
+from fairflac.methods.base import describe
+from fairflac.system.tables import markdown_table
+
+API_HEAD = """# The public API
+
+Made by `fairflac list api --markdown` from the docstrings; a test keeps it up to date. What is behind
+a name is imported when it is asked for. Everything that is not here may change without notice.
+"""
+FUNCTIONS = (
+    "train",
+    "evaluate",
+    "report",
+    "export",
+    "debias",
+    "discover",
+    "audit",
+    "predict",
+    "open_model",
+    "tune",
+    "reproduce",
+    "score",
+)
+GROUPS = {
+    "Functions": FUNCTIONS,
+    "Classes": ("FLACClassifier", "Run", "Workspace", "UserError"),
+    "Losses": tuple(losses),
+}
+SECTION = re.compile(r"^(Args|Returns|Example):\n((?:(?:    .*)?\n)+)", re.MULTILINE)
+ARGUMENT = re.compile(r"^(\w+): ", re.MULTILINE)
+
+
+def api_page() -> str:
+    """As Markdown."""
+    parts = [API_HEAD]
+    for title, names in GROUPS.items():
+        parts += [f"## {title}\n", *map(_entry, names)]
+    return "\n".join(parts)
+
+
+def _entry(name: str) -> str:
+    thing = getattr(fairflac, name)
+    text = SECTION.sub(_section, (inspect.getdoc(thing) or "") + "\n").rstrip()
+    return f"### `{name}`\n\n```python\nfairflac.{name}{_signature(thing)}\n```\n\n{text}\n"
+
+
+def _signature(thing: object) -> str:
+    """Names and defaults; what they are is said below."""
+    if not callable(thing) or (isinstance(thing, type) and issubclass(thing, Exception)):
+        return ""
+    given = inspect.signature(thing)
+    plain = [one.replace(annotation=inspect.Parameter.empty) for one in given.parameters.values()]
+    return re.sub(r"PosixPath\(('.*?')\)", r"\1", re.sub("<factory>", "…", str(inspect.Signature(plain)))).replace(
+        "'", '"'
+    )
+
+
+def _section(found: re.Match[str]) -> str:
+    title, body = found[1], textwrap.dedent(found[2]).strip("\n")
+    if title == "Args":
+        body = ARGUMENT.sub(r"- `\1`: ", body)
+    if title == "Example":
+        body = re.sub(r" *# doctest: \+SKIP", "", body)
+        body = f"```python\n{body}\n```"
+    return f"**{title}**\n\n{re.sub('^    ', '  ', body, flags=re.MULTILINE)}\n\n"
+
+
+METHODS_HEAD = """# Methods
+
+Made by `fairflac list methods --markdown` from the docstrings; a test keeps it up to date. "Sees" is what a method may
+look at in training: reading anything else is an error. No method sees the attribute of an image that it predicts.
+"""
+
+
+def sees(method: type[Method]) -> str:
+    """The labels that a method is given, in words."""
+    labels = "class and attribute labels" if method.uses_bias_labels else "class labels"
+    if "label_share" in options_of(method).model_fields:
+        labels = "class labels, and attribute labels of a share of the images"
+    return labels + (" + bias model" if method.needs_bias_model else "")
+
+
+def methods_page() -> str:
+    """The whole page in Markdown."""
+    rows = [[f"[{name}](#{name})", describe(method).headline, sees(method)] for name, method in METHODS.items()]
+    table = markdown_table(["name", "what it is", "sees"], rows)
+    return "\n".join([METHODS_HEAD, table, "", *(_method_section(name, method) for name, method in METHODS.items())])
+
+
+def _method_section(name: str, method: type[Method]) -> str:
+    parts = describe(method)
+    source = f"src/{method.__module__.replace('.', '/')}.py"
+    lines = [
+        f"## {name}\n",
+        f"{parts.headline}\n",
+        *([f"{textwrap.dedent(parts.body)}\n"] if parts.body else []),
+        f"- Paper: {parts.paper}",
+        f"- Sees: {sees(method)}.",
+        f"- Deviations: {parts.deviations}",
+        f"- File: [{source}](../{source})",
+        "",
+    ]
+    return "\n".join(lines)

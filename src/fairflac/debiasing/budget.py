@@ -1,0 +1,160 @@
+"""The time that the user gave, and the network, image size and epochs that fit into it."""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fairflac.config.options import options_of
+from fairflac.config.run_config import RunConfig, resolve
+from fairflac.errors import UserError
+from fairflac.nets import NETS
+from fairflac.system.progress import duration
+from fairflac.training.precision import plain, seconds_per_image
+
+ENDING = 20.0  # seconds for predictions, the choice, the model card and the page
+RESERVE = 0.1  # of the budget, for what nobody foresees
+FEWEST = 4  # epochs, with which a model of very many images is worth having
+SMALL_NET = {"kernel_size": 3, "strides": [2, 2, 1, 1]}  # of simple-conv: sees 23 x 23 pixels
+# What is tried, the best first: a network and the side of an image.
+CANDIDATES = (
+    ("resnet18", 128), ("resnet18", 96), ("resnet18", 64), ("resnet18", 48), ("simple-conv", 64), ("simple-conv", 32),
+)  # fmt: skip
+USUAL = ("resnet18", 64)  # without a budget
+EARLY_STEPS = 40  # of a bias model that is stopped early: two epochs of 2,000 images
+STEPS = 800  # of a training, which few epochs of many images or many epochs of few images give
+EPOCHS = (10, 60)
+BATCHES = (16, 128)
+# Beside the steps themselves: validation, augmentation, the optimiser. Guesses from a few trainings; what is trained
+# first corrects them.
+EPOCH = 1.35  # of a bare forward and backward pass over the training images
+AGAINST = 1.2  # of an epoch of the vanilla model: FLAC also looks at pairs, and asks the bias model before it begins
+
+
+@dataclass(frozen=True)
+class TimeBudget:
+    """The time that the user gave, and what is left of it."""
+
+    budget: float | None  # seconds; None: as long as it takes
+    start: float = field(default_factory=time.monotonic)
+
+    @property
+    def spent(self) -> float:
+        return time.monotonic() - self.start
+
+    @property
+    def left(self) -> float:
+        """For training; the rest is kept back."""
+        if self.budget is None:
+            return math.inf
+        return self.budget * (1 - RESERVE) - ENDING - self.spent
+
+    def affords(self, epoch_seconds: float, wanted: int) -> int:
+        """How many epochs: those that were planned, or fewer, but not so few that a model is not worth having."""
+        if wanted * epoch_seconds <= (left := self.left):
+            return wanted
+        return min(max(int(left / max(epoch_seconds, 1e-3)), FEWEST), wanted)
+
+    def __str__(self) -> str:
+        took = f"took {duration(self.spent)}"
+        return took if self.budget is None else f"{took} of {duration(self.budget)}"
+
+
+@dataclass(frozen=True)
+class TrainingSetup:
+    """What is trained, and how long."""
+
+    net: str
+    size: int
+    epochs: int
+    batch_size: int
+    steps: int  # of an epoch
+    epoch_seconds: float  # of the vanilla model, about
+
+    def settings(self) -> dict[str, object]:
+        """As `train` takes them."""
+        own = SMALL_NET if self.net == "simple-conv" else {}
+        return {"net": self.net, **own, "size": self.size, "epochs": self.epochs, "batch_size": self.batch_size}
+
+    @property
+    def early_epochs(self) -> int:
+        """After which a bias model has learnt what is easy and little else."""
+        return max(min(round(EARLY_STEPS / self.steps), self.epochs // 3), 1)
+
+    def seconds(self, bias: "BiasModelCost") -> float:
+        """For all of it, about."""
+        epochs = self.epochs * (1 + AGAINST + bias.runs) + bias.images / (self.steps * self.batch_size)
+        return epochs * self.epoch_seconds + bias.reading + ENDING
+
+
+@dataclass(frozen=True)
+class BiasModelCost:
+    """What there is to do beside both models."""
+
+    runs: int = 0  # bias models that are trained as long as they are
+    images: int = 0  # that one is trained on otherwise, in all epochs together
+    reading: float = 0.0  # seconds to decode the images
+
+
+def choose_setup(
+    images: int, side: int, clock: TimeBudget, bias: BiasModelCost | None = None, asked: Mapping[str, Any] | None = None
+) -> TrainingSetup:
+    """For so many training images whose shorter side is `side`; without a budget the usual network.
+
+    `asked`: what the user set himself, and stays as it is.
+    """
+    bias, asked = bias or BiasModelCost(), asked or {}
+    batch, wanted = asked.get("batch_size", batch_size(images)), asked.get("epochs", epochs(images))
+    candidates = _worth_trying(side) if clock.budget is not None else [(USUAL[0], min(USUAL[1], _useful(side)))]
+    candidates = list(dict.fromkeys((asked.get("net", net), asked.get("size", size)) for net, size in candidates))
+    if clock.budget is None:
+        return _size(*candidates[0], wanted, batch, images, asked)
+    fewest = wanted if "epochs" in asked else min(FEWEST, wanted)
+    best = None
+    for net, size in reversed(candidates):  # from below: what takes far too long is not even measured
+        one = _size(net, size, wanted, batch, images, asked)
+        enough = fewest if best is None else min(max(wanted // 3, EPOCHS[0]), wanted)
+        affordable = [epochs for epochs in range(enough, wanted + 1) if _fits(replace(one, epochs=epochs), clock, bias)]
+        if not affordable:
+            break
+        best = replace(one, epochs=affordable[-1])
+    if best is None:
+        least = (replace(one, epochs=fewest).seconds(bias) + clock.spent) / (1 - RESERVE)
+        raise UserError(
+            f"a budget of {duration(clock.budget)} is too little: {images:,} images to train on need about "
+            f"{duration(least)} at least on this machine; give more time, or take fewer images"
+        )
+    return best
+
+
+def _fits(size: TrainingSetup, clock: TimeBudget, bias: BiasModelCost) -> bool:
+    return size.seconds(bias) - ENDING <= clock.left
+
+
+def epochs(images: int) -> int:
+    """Enough for `STEPS` of them, within reason."""
+    return min(max(-(-STEPS * batch_size(images) // images), EPOCHS[0]), EPOCHS[1])
+
+
+def batch_size(images: int) -> int:
+    """The power of two that gives four steps an epoch or more: pairs need large batches, training many steps."""
+    largest = 1 << max(images // 4, 1).bit_length() - 1
+    return min(max(largest, BATCHES[0]), BATCHES[1])
+
+
+def _worth_trying(side: int) -> list[tuple[str, int]]:
+    """Enlarged images show no more than there is."""
+    return [(net, size) for net, size in CANDIDATES if size <= _useful(side) or (net, size) == CANDIDATES[-1]]
+
+
+def _useful(side: int) -> int:
+    smallest = CANDIDATES[-1][1]
+    return max(smallest, max((size for _, size in CANDIDATES if size <= side), default=smallest))
+
+
+def _size(net: str, size: int, epochs: int, batch: int, images: int, asked: Mapping[str, Any]) -> TrainingSetup:
+    draft = TrainingSetup(net, size, epochs, batch, max(images // batch, 1), 0.0)
+    own = {key: value for key, value in asked.items() if key in options_of(NETS[net]).model_fields}
+    config: RunConfig = resolve("folder", "vanilla", 0, {"path": ".", **draft.settings(), **own})
+    return replace(draft, epoch_seconds=seconds_per_image(plain(config, size)) * images * EPOCH)

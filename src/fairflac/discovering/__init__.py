@@ -1,0 +1,1 @@
+"""`fairflac discover`: which shortcut do these images offer? Found in seconds, from frozen features."""

@@ -1,0 +1,226 @@
+"""A discovery as a page that needs nothing else, as text and as JSON: what was found, how sure, and the images."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairflac import __version__
+from fairflac.discovering.pipeline import Discovery, value_name
+from fairflac.discovery.belief import Belief, usual_values
+from fairflac.discovery.search import Candidate
+from fairflac.metrics.evidence import count_guesses
+from fairflac.metrics.intervals import Measured
+from fairflac.metrics.scores import UNKNOWN, percent
+from fairflac.reporting.page import environment
+from fairflac.reporting.pictures import Sprite, sprite
+from fairflac.reporting.text import with_range
+from fairflac.runs.gallery import shrink
+from fairflac.system.files import write_text
+from fairflac.system.tables import text_table
+
+TYPICAL = 6  # images of each kind
+CLASSES = 20  # that a page shows, at most
+SIDE = 72  # pixels of an image on the page, at most
+
+NO_PROOF = (
+    "That is no proof of none: a weak shortcut, or one that these features do not show, is not found. The best guess "
+    "there was is kept all the same, for you to look at."
+)
+YOURS = (
+    "What do the images on the left have in common, and those on the right lack? Whether that is a shortcut, or what "
+    "the classes are about, only you can say."
+)
+
+
+@dataclass(frozen=True)
+class TypicalImage:
+    place: int  # in the sprite
+    name: str
+    value: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class ClassGallery:
+    """The images of a class that are most typical of its usual value, and of any other."""
+
+    label: str
+    usual: list[TypicalImage]
+    other: list[TypicalImage]
+
+
+@dataclass(frozen=True)
+class FoundSection:
+    title: str
+    said: list[str]
+    values: list[str]
+    counts: dict[str, list[int]]  # by class, images of each value
+    galleries: list[ClassGallery]
+
+
+def write(discovery: Discovery) -> None:
+    write_text(discovery.page, render(discovery))
+
+
+def render(discovery: Discovery) -> str:
+    images: list[np.ndarray] = []
+    sections = [_section(discovery, number, one, images) for number, one in enumerate(discovery.shown)]
+    template = environment("fairflac.discovering").get_template("discovery.html")
+    return template.render(
+        source=str(discovery.listing.source),
+        n=len(discovery.y),
+        features=" and ".join(discovery.features),
+        verdict=verdict(discovery),
+        next_step=next_step(discovery),
+        sections=sections,
+        sprite=_sprite(images),
+        witnesses=witness_table(discovery),
+        yours=YOURS,
+        version=__version__,
+    )
+
+
+def _sprite(images: list[np.ndarray]) -> Sprite:
+    return sprite(np.stack(images))
+
+
+def _section(discovery: Discovery, number: int, candidate: Candidate, images: list[np.ndarray]) -> FoundSection:
+    """`images` are those of the page so far; what is shown here is added."""
+    value, confidence = candidate.testimony
+    counts = count_guesses(discovery.y, value)
+    usual = usual_values(counts)
+
+    def typical(rows: np.ndarray) -> list[TypicalImage]:
+        chosen = rows[np.argsort(-confidence[rows], kind="stable")][:TYPICAL].tolist()
+        images.extend(shrink(discovery.images[row], SIDE) for row in chosen)
+        return [
+            TypicalImage(place, discovery.listing.names[row], value_name(int(value[row])), float(confidence[row]))
+            for place, row in enumerate(chosen, start=len(images) - len(chosen))
+        ]
+
+    galleries = []
+    for y, label in enumerate(discovery.classes[:CLASSES]):
+        of_class, as_usual = discovery.y == y, value == usual[y]
+        kinds = (typical(np.flatnonzero(of_class & kind)) for kind in (as_usual, ~as_usual))
+        galleries.append(ClassGallery(label, *kinds))
+    title = f"Shortcut {number + 1}" if discovery.shortcuts else "The best guess, which is not believed"
+    return FoundSection(
+        title=f"{title}, of {candidate.witness} on {candidate.features}",
+        said=[] if discovery.shortcuts and number == 0 else reasons(candidate.belief),  # the first are said above
+        values=[value_name(one) for one in range(counts.shape[1])],
+        counts=dict(zip(discovery.classes, counts.tolist(), strict=True)),
+        galleries=galleries,
+    )
+
+
+def verdict(discovery: Discovery) -> list[str]:
+    """In sentences, of which the first is the answer."""
+    found = discovery.shortcuts
+    if not found:
+        return ["No shortcut was found.", *discovery.shown[0].belief.doubts(), NO_PROOF]
+    if len(found) == 1:
+        return ["A shortcut was found.", *reasons(found[0].belief)]
+    return [f"{len(found)} shortcuts were found, one after the other.", *reasons(found[0].belief)]
+
+
+def reasons(belief: Belief) -> list[str]:
+    """How sure it is."""
+    value, low, high, n = belief.separation
+    said = [
+        f"By the guess, images of one class lie {value:.1f} times as far apart as if one hump had been cut in two "
+        f"({low:.1f}–{high:.1f}, n = {n:,} with another value than usual)."
+    ]
+    if belief.lean is not None:
+        follows, elsewhere, _ = belief.lean
+        said.append(
+            f"Where that value contradicts the class, an ordinary model is misled {with_range(follows)} of the time; "
+            f"on other images of the same class, {percent(elsewhere.value)}."
+        )
+    said.append(f"Other halves of the images give the same guess: agreement {belief.stability:.2f} of 1.")
+    return said
+
+
+def next_step(discovery: Discovery) -> str:
+    groups, photos = (os.path.relpath(path) for path in (discovery.groups, discovery.listing.source))
+    return (
+        f"Name the values in {groups}, correct single guesses, remove lines that you do not trust. Then: "
+        f"fairflac debias {photos} --attribute-from {groups}"
+    )
+
+
+HEAD = ("witness", "score", "follows", "separation", "stability", "association", "believed")
+
+
+def witness_table(discovery: Discovery) -> list[list[str]]:
+    """A line for each witness in each round, the first line says what the columns are."""
+    lines = [list(HEAD)]
+    for number, one in enumerate(discovery.rounds):
+        for candidate in one.candidates:
+            belief, name = candidate.belief, f"{candidate.witness} on {candidate.features}"
+            lines.append(
+                [
+                    name if number == 0 else f"{name}, without {number} found",
+                    f"{belief.score:.2f}",
+                    _percent(None if belief.lean is None else belief.lean.difference),
+                    f"{belief.separation.value:.2f}",
+                    f"{belief.stability:.2f}",
+                    f"{belief.association:.2f}",
+                    "yes" if belief.believed else "no",
+                ]
+            )
+    return lines
+
+
+def _percent(number: Measured | None) -> str:
+    return UNKNOWN if number is None else percent(number.value)
+
+
+def as_text(discovery: Discovery) -> str:
+    first, *others = verdict(discovery)
+    lines = [first, *(f"  {sentence}" for sentence in others), ""]
+    lines.append(f"{discovery.listing.source}: {len(discovery.y):,} images to train and validate.")
+    for number, one in enumerate(discovery.shown, start=1):
+        counts = count_guesses(discovery.y, one.testimony.value)
+        head = ["class", *(f"value {value_name(value)}" for value in range(counts.shape[1]))]
+        rows = [
+            [label, *map("{:,}".format, row)] for label, row in zip(discovery.classes, counts.tolist(), strict=True)
+        ]
+        lines += [
+            "",
+            f"Images by class and guess {number}, of {one.witness} on {one.features}",
+            text_table([head, *rows]),
+        ]
+    return "\n".join([*lines, "", text_table(witness_table(discovery)), "", next_step(discovery)])
+
+
+def as_json(discovery: Discovery) -> dict[str, Any]:
+    return {
+        "images": str(discovery.listing.source),
+        "n": len(discovery.y),
+        "features": discovery.features,
+        "found": len(discovery.shortcuts),
+        "verdict": verdict(discovery),
+        "classes": discovery.classes,
+        "rounds": [[_candidate(one, discovery.y) for one in done.candidates] for done in discovery.rounds],
+        "groups": str(discovery.groups),
+        "page": str(discovery.page),
+    }
+
+
+def _candidate(one: Candidate, y: np.ndarray) -> Mapping[str, Any]:
+    belief = one.belief
+    measured = {"separation": belief.separation, **(belief.lean._asdict() if belief.lean else {})}
+    return {
+        "witness": one.witness,
+        "features": one.features,
+        "believed": belief.believed,
+        "doubts": belief.doubts(),
+        "score": belief.score,
+        "association": belief.association,
+        "stability": belief.stability,
+        **{name: number._asdict() for name, number in measured.items()},
+        "counts": count_guesses(y, one.testimony.value).tolist(),
+    }

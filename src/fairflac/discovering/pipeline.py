@@ -1,0 +1,174 @@
+"""A folder or table of images → the shortcuts that their classes lean on, as guessed groups."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from fairflac.data.own.csv_file import Table
+from fairflac.data.own.folder import Folder
+from fairflac.data.own.groups import GUESS, write_groups
+from fairflac.data.own.listing import Listing, ReadListing, checked_classes, read_listing, split_places
+from fairflac.data.pixels.decode import Fit
+from fairflac.data.pixels.resample import centre_crop
+from fairflac.discovery.belief import check_order
+from fairflac.discovery.features import (
+    SIDE,
+    FeatureExtractor,
+    extract,
+    imagenet_extractor,
+    pixel_extractor,
+    read_features,
+    standardised,
+)
+from fairflac.discovery.search import Candidate, SearchRound, check_witness, search
+from fairflac.errors import UserError
+from fairflac.inference.model import Classifier
+from fairflac.nets.weights import imagenet_file
+from fairflac.system.files import check_folder
+from fairflac.system.progress import tell_once
+
+FEWEST = 10  # images of a class: of fewer, halves say nothing
+GROUPS, PAGE = "groups.csv", "discovery.html"
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What was found in the images that are trained on or validated with; those of the test split are not touched."""
+
+    listing: Listing  # the N images
+    classes: tuple[str, ...]
+    y: np.ndarray  # (N,)
+    images: np.ndarray  # (N, H, W, 3) uint8
+    features: tuple[str, ...]  # which kinds were looked at
+    rounds: tuple[SearchRound, ...]
+    groups: Path  # the table
+    page: Path
+
+    @property
+    def shortcuts(self) -> list[Candidate]:
+        """The believed ones, in the order in which they were found."""
+        return [one.best for one in self.rounds if one.best.belief.believed]
+
+    @property
+    def shown(self) -> list[Candidate]:
+        """What the table and the page have: the shortcuts, or the best guess where none was found."""
+        return self.shortcuts or [self.rounds[0].best]
+
+
+@dataclass(frozen=True)
+class DiscoverRequest:
+    """What `discover` was called with."""
+
+    path: Path
+    output: Path
+    witness: str
+    features: Path | Classifier | None  # a .npy file, a network, or whatever is there
+    seed: int = 0
+    allow_outside: bool = False
+    strict: bool = False
+    silent: bool = False
+
+
+def discover(request: DiscoverRequest, root: Path) -> Discovery:
+    """`root`: of datasets, where the cache and the ImageNet weights are."""
+    check_folder(request.output)
+    check_witness(request.witness)
+    path, seed, strict = request.path, request.seed, request.strict
+    dataset = (
+        Folder(seed, path=path, strict=strict)
+        if path.is_dir()
+        else Table(seed, path=path, columns=(), allow_outside=request.allow_outside, strict=strict)
+    )
+    listing = dataset.listing().distinct()
+    classes = checked_classes(listing)
+    source = _source(request.features, len(listing.names), root)
+    read = read_listing(listing, source.decoded_size, root / "cache", fit=source.fit, strict=strict)
+    y = np.searchsorted(classes, np.array(read.listing.labels))
+    parts = split_places(read.listing, dataset.reading(root), read.images.digests, y)
+    rows = np.sort(np.concatenate([parts["train"], parts["validation"]]))
+    _check_counts(path, classes, np.bincount(y[rows], minlength=len(classes)))
+    features = source.rows(read, rows, root / "cache", silent=request.silent)
+    rounds = search(features, y[rows], request.witness, seed=seed, silent=request.silent)
+    found = Discovery(
+        listing=read.listing.take(rows.tolist()),
+        classes=tuple(classes),
+        y=y[rows],
+        images=read.images.pixels[rows],
+        features=tuple(features),
+        rounds=tuple(rounds),
+        groups=request.output / GROUPS,
+        page=request.output / PAGE,
+    )
+    write_groups(found.groups, found.listing, _columns(found))
+    return found
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where features come from."""
+
+    decoded_size: tuple[int, int]  # that image files are read at
+    fit: Fit
+    extractors: tuple[FeatureExtractor, ...] = ()
+    given: Mapping[str, np.ndarray] = field(default_factory=dict)  # by name (M, D), of all images that are listed
+
+    def rows(self, read: ReadListing, rows: np.ndarray, cache: Path, *, silent: bool) -> dict[str, np.ndarray]:
+        """By name (N, D), standardised, of some of the images that could be read."""
+        pixels = read.images.pixels[rows]
+        found = {one.says: extract(one, pixels, cache, silent=silent) for one in self.extractors}
+        for name, table in self.given.items():
+            found[name] = table[read.images.kept][rows]
+            check_order(found[name], np.unique(np.array(read.listing.labels)[rows], return_inverse=True)[1], name)
+        return {name: standardised(features) for name, features in found.items()}
+
+
+def _source(features: Path | Classifier | None, count: int, root: Path) -> _Source:
+    """As the user says; else the ImageNet network, if its weights are there, and the pixels."""
+    if isinstance(features, Path):
+        return _Source((SIDE, SIDE), "cover", given={features.name: read_features(features, count)})
+    if isinstance(features, Classifier):
+        return _Source(features.decoded_size, features.fit, (_of_network(features),))
+    if imagenet_file(root).is_file():
+        return _Source((SIDE, SIDE), "cover", (imagenet_extractor(root), pixel_extractor()))
+    tell_once(
+        "no ImageNet weights here, so that pixels alone are looked at; better: fairflac data get imagenet-weights"
+    )
+    return _Source((SIDE, SIDE), "cover", (pixel_extractor(),))
+
+
+def _of_network(model: Classifier) -> FeatureExtractor:
+    """Its answers to two images of noise stand for its weights, which not every kind of file shows."""
+    features = model.features or model.logits
+
+    def seen(images: np.ndarray) -> np.ndarray:
+        return features(np.ascontiguousarray(centre_crop(images, model.image_size)))
+
+    probe = np.random.default_rng(0).integers(0, 256, (2, *model.image_size, 3), dtype=np.uint8)
+    return FeatureExtractor(model.source, model.decoded_size, sha256(seen(probe).tobytes()).hexdigest(), seen)
+
+
+def _check_counts(path: Path, classes: list[str], counts: np.ndarray) -> None:
+    for label, count in zip(classes, counts.tolist(), strict=True):
+        if count < FEWEST:
+            raise UserError(
+                f"class '{label}' in '{path}' has {count} image(s) to learn from, without those to test on: discovery "
+                f"needs {FEWEST} of each class"
+            )
+
+
+def _columns(discovery: Discovery) -> dict[str, list[str]]:
+    """guess, confidence, guess2, confidence2, …"""
+    columns = {}
+    for number, one in enumerate(discovery.shown, start=1):
+        suffix = "" if number == 1 else str(number)
+        columns[f"{GUESS}{suffix}"] = [value_name(value) for value in one.testimony.value.tolist()]
+        columns[f"confidence{suffix}"] = [f"{value:.3f}" for value in one.testimony.confidence.tolist()]
+    return columns
+
+
+def value_name(value: int) -> str:
+    """Until a person gives it a better one."""
+    return str(value + 1)

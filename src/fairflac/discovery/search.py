@@ -1,0 +1,104 @@
+"""Features and classes → the shortcuts that witnesses find, one after the other, each with what speaks for it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairflac.discovery.belief import Belief, believe, ordinary_answers
+from fairflac.discovery.witnesses import WITNESSES, Testimony
+from fairflac.errors import unknown
+from fairflac.system.progress import meter
+
+AUTO = "auto"
+MOST = 3  # shortcuts that are looked for
+RIDGE = 1e-3  # of the mean variance: enough to be stable where features are copies of each other
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What one witness says, and how far it is believed."""
+
+    witness: str
+    features: str  # that it saw
+    testimony: Testimony
+    belief: Belief
+
+
+@dataclass(frozen=True)
+class SearchRound:
+    """Every witness that was asked, the most believed first."""
+
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def best(self) -> Candidate:
+        return self.candidates[0]
+
+
+def check_witness(name: str) -> None:
+    if name != AUTO and name not in WITNESSES:
+        unknown("witness", name, {AUTO, *WITNESSES})
+
+
+def search(
+    features: Mapping[str, np.ndarray], y: np.ndarray, witness: str = AUTO, *, seed: int = 0, silent: bool = False
+) -> list[SearchRound]:
+    """(N, D) standardised features of one or several kinds, (N,) classes → rounds, each without what those before it
+    explain.
+
+    It ends with the first round in which no witness is believed; that round is there too, so that it can be seen.
+    """
+    check_witness(witness)
+    asked = list(WITNESSES) if witness == AUTO else [witness]
+    rounds: list[SearchRound] = []
+    with meter("witnesses", MOST * len(features) * len(asked), silent=silent) as bar:
+        while len(rounds) < MOST:
+            candidates = []
+            for kind, x in features.items():
+                answers = ordinary_answers(x, y, seed)
+                for name in asked:
+                    testimony, again = (WITNESSES[name](x, y, seed + more) for more in (0, 1))
+                    found = believe(x, answers, testimony.value, again.value)
+                    candidates.append(Candidate(name, kind, testimony, found))
+                    bar.advance()
+            rounds.append(SearchRound(tuple(sorted(candidates, key=_order))))
+            if not rounds[-1].best.belief.believed:
+                break
+            guess = rounds[-1].best.testimony.value
+            features = {kind: erased(x, y, guess) for kind, x in features.items()}
+        bar.advance(len(features) * len(asked) * (MOST - len(rounds)))
+    return rounds
+
+
+def _order(one: Candidate) -> tuple[bool, float]:
+    """Those that are believed first, then by score."""
+    return not one.belief.believed, -one.belief.score
+
+
+def erased(features: np.ndarray, y: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    """(N, D) features of which no linear model can tell the guess within a class; else as little changed as can be.
+
+    LEACE (Belrose et al., NeurIPS 2023), with everything centred within classes, so that what goes with the class by
+    itself stays.
+    """
+    x, z = (_within_classes(values, y) for values in (features.astype(np.float64), np.eye(guess.max() + 1)[guess]))
+    covariance = x.T @ x / len(x)
+    variances, axes = np.linalg.eigh(
+        covariance + RIDGE * covariance.trace() / len(covariance) * np.eye(len(covariance))
+    )
+    whiten, colour = (axes * variances**power @ axes.T for power in (-0.5, 0.5))
+    directions, sizes, _ = np.linalg.svd(whiten @ (x.T @ z / len(x)), full_matrices=False)
+    directions = directions[:, sizes > 1e-10 * max(sizes.max(), 1e-300)]  # one-hot values add up to 1: one is too many
+    centred = features - features.mean(0)
+    left: np.ndarray = (features - centred @ (whiten @ directions) @ (directions.T @ colour)).astype(np.float32)
+    return left
+
+
+def _within_classes(values: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """(N, D) minus the mean of the class."""
+    counts = np.bincount(y)
+    sums = np.zeros((len(counts), values.shape[1]))
+    np.add.at(sums, y, values)
+    centred: np.ndarray = values - (sums / np.maximum(counts, 1)[:, None])[y]
+    return centred

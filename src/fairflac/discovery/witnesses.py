@@ -1,0 +1,170 @@
+"""Witnesses of a shortcut: features and classes in; for every image a guessed attribute value and a confidence out.
+
+No image is guessed by a model that was trained on it, or on a copy of it: two halves judge each other.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Testimony(NamedTuple):
+    """What a witness says of N images."""
+
+    value: np.ndarray  # (N,) int64, below K
+    confidence: np.ndarray  # (N,) float64 between 1 / K and 1: the share of the value among all that it could be
+
+
+Witness = Callable[[np.ndarray, np.ndarray, int], Testimony]  # (N, D) standardised features, (N,) classes, seed
+
+ROUNDS = 8
+# C of scikit-learn. So weak a fit sees the one direction that moves the class most, and an ordinary one what is there.
+WEAK, ORDINARY = 1e-6, 1e-3
+
+
+def linear(features: np.ndarray, y: np.ndarray, seed: int = 0) -> Testimony:
+    """A strongly regularised linear model of the class, amplified: an image whose guess contradicts its class is left
+    out of the next round's training, so that the model goes from the class to what most of the class has in common.
+    In the end an ordinary model learns the guess itself, and so how sure it is.
+
+    Values are numbered as the classes that they go with.
+    """
+    rng, content, classes = np.random.default_rng(seed), contents(features), int(y.max()) + 1
+    guess, trusted = y, np.ones(len(y), dtype=bool)
+    for _ in range(ROUNDS):
+        half = halves(content, y, rng)
+        if any(len(np.unique(y[trusted & part])) < classes for part in (half, ~half)):
+            break  # a class has no image left to learn from: the last round stands
+        guess = judged(features, y, half, trusted, C=WEAK, class_weight="balanced").argmax(1)
+        trusted = guess == y
+    shares = judged(features, guess, halves(content, guess, rng), C=ORDINARY)
+    return Testimony(shares.argmax(1), shares.max(1))
+
+
+def judged(
+    features: np.ndarray, labels: np.ndarray, half: np.ndarray, trusted: np.ndarray | None = None, **options: Any
+) -> np.ndarray:
+    """(N, K) probabilities of each label, by a linear model of the other half, or of its trusted images."""
+    from sklearn.linear_model import LogisticRegression  # takes a second to import
+
+    learnt = np.ones(len(labels), dtype=bool) if trusted is None else trusted
+    shares = np.zeros((len(labels), int(labels.max()) + 1))
+    for part in (half, ~half):
+        rows = ~part & learnt
+        known = np.unique(labels[rows])  # a rare label may be in one half alone
+        if len(known) == 1:
+            shares[part, known] = 1.0
+            continue
+        model = LogisticRegression(max_iter=1000, **options).fit(features[rows], labels[rows])
+        shares[np.ix_(part, known)] = model.predict_proba(features[part])
+    return shares
+
+
+def _testimony(scores: np.ndarray) -> Testimony:
+    """(N, K) log-odds, of which the highest is the guess."""
+    raised = np.exp(scores - scores.max(1, keepdims=True))
+    return Testimony(scores.argmax(1), raised.max(1) / raised.sum(1))
+
+
+MOST_CLUSTERS = 4  # tried beside as many as there are classes
+
+
+def clusters(features: np.ndarray, y: np.ndarray, seed: int = 0) -> Testimony:
+    """k-means, which knows no class: the centres of one half sort the other. k is the one whose clusters the two halves
+    agree on most (Lange et al., Neural Computation 2004); of equals the smallest."""
+    half = halves(contents(features), y, np.random.default_rng(seed))
+    tried = [_clustered(features, half, k, seed) for k in sorted({*range(2, MOST_CLUSTERS + 1), int(y.max()) + 1})]
+    return max(tried, key=lambda one: round(one[0], 2))[1]
+
+
+def _clustered(features: np.ndarray, half: np.ndarray, k: int, seed: int) -> tuple[float, Testimony]:
+    """How well the halves agree, and what they say."""
+    from scipy.optimize import linear_sum_assignment
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import adjusted_rand_score
+
+    one, other = (KMeans(k, n_init=2, random_state=seed).fit(features[part]).cluster_centers_ for part in (half, ~half))
+    _, order = linear_sum_assignment(((one[:, None] - other) ** 2).sum(2))  # the same number for the same cluster
+    near = [_nearness(features, centres) for centres in (one, other[order])]
+    agreement = adjusted_rand_score(*(scores.argmax(1) for scores in near))
+    return float(agreement), _testimony(np.where(half[:, None], near[1], near[0]))
+
+
+def _nearness(features: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """(N, K) minus squared distances, scaled to a deviation of 1 between clusters."""
+    squared = (centres**2).sum(1) - 2 * features @ centres.T  # but for a number that is the same for all centres
+    spread: np.ndarray = -squared / max((squared - squared.mean(1, keepdims=True)).std(), 1e-300)
+    return spread
+
+
+HIDDEN, EPOCHS, BATCH, RATE = 64, 10, 128, 1e-3
+
+
+def twins(features: np.ndarray, y: np.ndarray, seed: int = 0) -> Testimony:
+    """XRM (Pezeshki et al., ICML 2024): two networks, each trained on its half; an image takes over what the twin that
+    has not seen it says, with a probability that grows with that twin's confidence. Each so learns the other's
+    confident mistakes, and a guess is what the twin that has not seen the image says in the end.
+
+    Deviations: an MLP with one hidden layer on features, where the paper trains whole networks; EPOCHS is fixed, where
+    the paper searches the most flipped labels.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    half = torch.from_numpy(halves(contents(features), y, np.random.default_rng(seed)))
+    x, given = torch.from_numpy(np.ascontiguousarray(features, np.float32)), torch.from_numpy(y.astype(np.int64))
+    classes = int(given.max()) + 1
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        pair = nn.ModuleList(
+            nn.Sequential(nn.Linear(x.shape[1], HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, classes)) for _ in "ab"
+        )
+    optimiser = torch.optim.Adam(pair.parameters(), lr=RATE)
+    labels = given.clone()
+    for _ in range(EPOCHS):
+        for rows in torch.randperm(len(x), generator=generator).split(BATCH):
+            seen, unseen = _by_twin(pair, x[rows], half[rows])
+            weight = torch.bincount(labels, minlength=classes).clamp(min=1).reciprocal()
+            optimiser.zero_grad()
+            F.cross_entropy(seen, labels[rows], weight).backward()
+            optimiser.step()
+            labels[rows] = _taken_over(unseen.detach(), labels[rows], generator)
+    with torch.no_grad():
+        return _testimony(_by_twin(pair, x, half)[1].double().numpy())
+
+
+def _by_twin(pair: nn.ModuleList, x: Tensor, half: Tensor) -> tuple[Tensor, Tensor]:
+    """Logits of the twin that an image belongs to, and of the other."""
+    one, other = (twin(x) for twin in pair)
+    return torch.where(half[:, None], one, other), torch.where(half[:, None], other, one)
+
+
+def _taken_over(unseen: Tensor, labels: Tensor, generator: torch.Generator) -> Tensor:
+    """Eq. 4 of the paper: nothing is taken over from a twin at chance, all from a sure one."""
+    confidence, said = unseen.softmax(1).max(1)
+    chance = 1 / unseen.shape[1]
+    flip = torch.rand(len(labels), generator=generator) < (confidence - chance) / (1 - chance)
+    return torch.where(flip, said, labels)
+
+
+WITNESSES: dict[str, Witness] = {"linear": linear, "clusters": clusters, "twins": twins}
+
+
+def contents(features: np.ndarray) -> np.ndarray:
+    """(N,) numbers, equal for copies."""
+    known: dict[bytes, int] = {}
+    return np.array([known.setdefault(row.tobytes(), len(known)) for row in np.ascontiguousarray(features)])
+
+
+def halves(content: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(N,) bool: a random half of each class; copies stay together."""
+    _, first = np.unique(content, return_index=True)
+    label, order = y[first], rng.permutation(len(first))
+    side = np.zeros(len(first), dtype=bool)
+    for one in np.unique(label):
+        members = order[label[order] == one]
+        side[members[int(rng.integers(2)) :: 2]] = True  # of an odd number, the odd one to either
+    chosen: np.ndarray = side[content]
+    return chosen

@@ -1,0 +1,185 @@
+"""What to check before a result is believed: alarms of a run, and the quality of its bias model."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairflac.metrics import Measured
+from fairflac.metrics.evidence import explained_by_attribute, lost_on_test
+from fairflac.metrics.groups import majority
+from fairflac.metrics.intervals import share, share_interval
+from fairflac.metrics.predictions import Predictions
+from fairflac.metrics.scores import PARTS, percent
+from fairflac.reporting.naming import Names, is_result
+from fairflac.reporting.text import span, with_range
+from fairflac.runs.directory import Run
+
+UNLIKE = (
+    "The test images are of another kind: a shortcut holds in training and not there, or they come from another "
+    "source. For images like these, believe the lower number. Look at some of both kinds, and audit the model "
+    "(fairflac audit)."
+)
+
+
+class Alarm(NamedTuple):
+    fact: str
+    advice: str = ""  # what it may mean, and what to do; the same for every run
+    shortcut: bool = False  # it is a known attribute that explains it
+
+
+def alarms(run: Run, name: str = "") -> list[Alarm]:
+    """Of a finished model of the classes; `name`: what to call it."""
+    if not is_result(run):
+        return []
+    table, model = run.predictions, f"The {name or run.config['method']} model"
+    return [alarm for alarm in (_unlike(run, table, model), _majority(run, table, model)) if alarm]
+
+
+def sentences(found: Iterable[Alarm]) -> list[str]:
+    """An advice is given once, behind the last alarm that it is for."""
+    said = list(found)
+    last = {alarm.advice: place for place, alarm in enumerate(said)}
+    return [f"{a.fact} {a.advice}".rstrip() if last[a.advice] == place else a.fact for place, a in enumerate(said)]
+
+
+def validated(run: Run) -> Measured | None:
+    """Validation accuracy of the epoch that was kept; None: there was none, or an older run did not keep which."""
+    found: dict[str, Any] | None = run.result.get("validation")
+    if "validation" not in run.result:
+        entries = [entry["validation"] for entry in _history(run) if entry.get("validation")]
+        rule = run.result.get("selection", "last")
+        if entries and rule in ("last", "accuracy"):
+            found = entries[-1] if rule == "last" else max(entries, key=lambda one: float(one["accuracy"]))
+    if not found or not found.get("n"):
+        return None
+    n, right = int(found["n"]), float(found["accuracy"])
+    return Measured(right, *share_interval(right, n), n)
+
+
+def _history(run: Run) -> list[dict[str, Any]]:
+    return run.history if (run.path / "metrics.jsonl").is_file() else []
+
+
+def _unlike(run: Run, table: Predictions, model: str) -> Alarm | None:
+    """The loudest: what was measured on held-out images does not hold on the test images."""
+    validation, test = validated(run), share(table.prediction == table.y)
+    if validation is None or (lost := lost_on_test(validation, test)) is None:
+        return None
+    said = (
+        f"{model} is right on {with_range(validation)} of the validation images and on {with_range(test)} of the test "
+        f"images, {100 * lost.value:.1f} points less ({span(lost)}), which chance does not explain"
+    )
+    if found := explained_by_attribute(validation, table):
+        attribute = found.attribute.replace("_", " ")
+        cause = (
+            f"it is the {attribute}, for it is right on {with_range(found.aligned)} of those whose {attribute} goes "
+            f"with the class and on {with_range(found.conflicting)} of the others"
+        )
+        return Alarm(f"{said}: {cause}.", shortcut=True)
+    return Alarm(f"{said}.", UNLIKE)
+
+
+def _majority(run: Run, table: Predictions, model: str) -> Alarm | None:
+    counts = run.result.get("training_images")
+    if not counts or len(np.unique(table.y)) < 2 or (found := majority(table, counts)).beaten:
+        return None
+    better = "not clearly better" if found.right.value > found.accuracy.value else "no better"
+    label = Names.of(run.result).of_class(found.label)
+    return Alarm(
+        f"{model} is {better} than always saying “{label}”, the most frequent class in training: right on "
+        f"{with_range(found.right)} of the test images, and that answer on {percent(found.accuracy.value)}."
+    )
+
+
+BATCHES = " batches"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question to a bias model, what would be ideal, and what chance would give."""
+
+    question: str
+    answer: str
+    ideal: str
+    chance: str
+
+
+def checks(quality: Mapping[str, float], names: Names) -> list[Check]:
+    """From the numbers of `discovery.quality`, those that are there."""
+    return [*_attributes(quality, names), *_class(quality, names), *_pairs(quality)]
+
+
+def _attributes(quality: Mapping[str, float], names: Names) -> list[Check]:
+    questions = {
+        "agreement": "Does it name the {} of the training images rightly?",
+        "attribute_probe": "Can the {} be read off its features?",
+    }
+    found = []
+    for key in quality:
+        kind, _, attribute = key.partition(":")
+        if kind in questions and not key.endswith(PARTS):
+            question = questions[kind].format(attribute.replace("_", " "))
+            found.append(Check(question, _answer(quality, key), "all", _chance(names.values.get(attribute, []))))
+    return found
+
+
+def _class(quality: Mapping[str, float], names: Names) -> list[Check]:
+    if "class_probe" not in quality:
+        return []
+    question = "Can the class be read off its features, the attribute left aside?"
+    return [Check(question, _answer(quality, "class_probe"), "no better than chance", _chance(names.classes))]
+
+
+def _pairs(quality: Mapping[str, float]) -> list[Check]:
+    """S: the pairs of images that share the class or the attribute, and not both."""
+    found = []
+    if "share" in quality:
+        found.append(
+            Check(
+                "How many pairs of a batch does FLAC learn from?",
+                f"{quality['pairs']:.0f}, {_answer(quality, 'share', BATCHES)}",
+                "not 0",
+                "",
+            )
+        )
+    if "s.precision" in quality:
+        found += [
+            Check(
+                "Are these the right pairs?",
+                _answer(quality, "s.precision", BATCHES),
+                "all",
+                percent(quality.get("s.chance")),
+            ),
+            Check("How many of the right pairs are among them?", _answer(quality, "s.recall", BATCHES), "all", ""),
+        ]
+    return found
+
+
+def _answer(quality: Mapping[str, float], key: str, unit: str = "") -> str:
+    """With its range, which a run of an earlier version did not keep."""
+    low, high, n = (quality.get(key + part) for part in PARTS)
+    if low is None or high is None or n is None:
+        return percent(quality[key])
+    return with_range(Measured(quality[key], low, high, int(n)), unit)
+
+
+def _chance(names: list[str]) -> str:
+    return percent(1 / len(names)) if names else ""
+
+
+@dataclass(frozen=True)
+class BiasModelQuality:
+    model: str  # that it served
+    n: int | None  # training images
+    checks: list[Check]  # empty: it was not measured
+
+
+def bias_model_quality(model: str, run: Run, names: Names) -> BiasModelQuality | None:
+    """None: the model has no bias model."""
+    if not run.result.get("bias_model"):
+        return None
+    quality = run.result.get("bias_model_quality") or {}
+    n = quality.get("n")
+    return BiasModelQuality(model, None if n is None else int(n), checks(quality, names))

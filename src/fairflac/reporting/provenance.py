@@ -1,0 +1,201 @@
+"""How each run was made, as the page tells it."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairflac.metrics.scores import UNKNOWN
+from fairflac.reporting.naming import is_result
+from fairflac.reporting.results import Model
+from fairflac.runs.directory import Run
+from fairflac.system.progress import duration
+
+SELECTION = {
+    "last": "last epoch",
+    "accuracy": "best validation accuracy",
+    "oracle-unbiased": "best unbiased validation accuracy (uses attribute labels)",
+}
+
+
+@dataclass(frozen=True)
+class RunProvenance:
+    """One run's line."""
+
+    place: str  # the last three parts of its path: dataset, method, run id with seed
+    role: str
+    seed: int
+    epochs: str
+    selection: str
+    seconds: float
+    command: str | None  # that makes it again
+    environment: str
+    bias_model: str  # which one it used
+
+
+def provenance(runs: Sequence[Run]) -> list[RunProvenance]:
+    return [_provenance(run) for run in runs]
+
+
+def machines(runs: Sequence[Run]) -> list[str]:
+    """Hardware and precision, one line for each combination that occurs."""
+    return list(dict.fromkeys(map(_machine, runs)))
+
+
+def _provenance(run: Run) -> RunProvenance:
+    config, result = run.config, run.result
+    train = config.get("train", {})
+    rule = train.get("selection", result.get("selection", UNKNOWN))
+    return RunProvenance(
+        place="/".join(run.path.resolve().parts[-3:]),
+        role="result" if is_result(run) else f"bias model ({config['target']})",
+        seed=config["seed"],
+        epochs=str(train.get("epochs", UNKNOWN)),
+        selection=SELECTION.get(rule, rule),
+        seconds=result["seconds"],
+        command=command(config) if "net" in config else None,
+        environment=", ".join(f"{name} {value}" for name, value in run.env.items()),
+        bias_model=result.get("bias_model") or UNKNOWN,
+    )
+
+
+def processor(env: dict[str, Any]) -> str:
+    """Device, its name, cores."""
+    parts = [
+        f"device {env.get('device', 'not recorded')}",
+        *(str(env[name]) for name in ("gpu", "cpu") if env.get(name)),
+        *([f"{env['cores']} cores"] if env.get("cores") else []),
+    ]
+    return ", ".join(parts)
+
+
+def _machine(run: Run) -> str:
+    env = run.env
+    parts = [
+        processor(env),
+        f"precision {env.get('precision', 'not recorded')}",
+        *(f"{name} {env[name]}" for name in ("torch", "python") if env.get(name)),
+    ]
+    if env.get("processes", 1) > 1:
+        parts.append(f"{env['processes']} processes")
+    return ", ".join(parts)
+
+
+SECTIONS = ("data_options", "net_options", "method_options", "train")
+WORD = re.compile(r"(?!true$|false$|inf$|nan$)[A-Za-z_][\w./+-]*")  # a text that nothing else than a text can be
+
+
+def command(config: dict[str, Any]) -> str:
+    """Every setting is spelt out, so that it does not depend on the recipes of a later version."""
+    words = ["fairflac", "train", config["dataset"], config["method"], "--seed", str(config["seed"])]
+    for key, value in _settings(config):
+        words += ["--set", f"{key}={written(value)}"]
+    return shlex.join(words)
+
+
+def _settings(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield "net", config["net"]
+    if config.get("target", "class") != "class":
+        yield "target", config["target"]
+    yield from _options(config)
+    if biased := config.get("biased_net"):
+        yield "biased_net.net", biased["net"]
+        yield from ((f"biased_net.{key}", value) for key, value in biased.get("net_options", {}).items())
+    if stage_one := config.get("bias_model"):
+        yield from ((f"bias_model.{key}", stage_one[key]) for key in ("dataset", "method"))
+        yield "bias_model.seed", stage_one.get("seed", "run")
+        yield "bias_model.target", stage_one.get("target", "class")
+        yield from ((f"bias_model.{key}", value) for key, value in _settings({**stage_one, "target": "class"}))
+
+
+def _options(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """A name that two sections have means the first of them, as on the command line."""
+    seen: set[str] = set()
+    for section in SECTIONS:
+        for key, value in config.get(section, {}).items():
+            if key not in seen:
+                yield key, value
+            seen.add(key)
+
+
+def written(value: Any) -> str:
+    """As TOML; a plain word needs no quotes."""
+    return value if isinstance(value, str) and WORD.fullmatch(value) else json.dumps(value, ensure_ascii=False)
+
+
+def bias_run(run: Run) -> Run | None:
+    """The stage-1 run, where it still lies beside this one."""
+    stage_one, name = run.config.get("bias_model"), run.result.get("bias_model")
+    if not stage_one or not name:
+        return None
+    found = Run(run.path.resolve().parents[2] / stage_one["dataset"] / stage_one["method"] / name)
+    return found if found.done else None
+
+
+def cost(models: Sequence[Model]) -> list[str]:
+    """One sentence for the times and one for the machines."""
+    times = "; ".join(_time(model) for model in models)
+    machines = list(dict.fromkeys(processor(model.run.env) for model in models))
+    return [f"Training took: {times}.", f"Machine: {'; or '.join(machines)}."]
+
+
+def _time(model: Model) -> str:
+    words = f"{model.name} {duration(model.run.result['seconds'])}"
+    if model.seeds > 1:
+        words += " (its first seed)"
+    if not model.run.result.get("bias_model"):
+        return words
+    stage_one = bias_run(model.run)
+    if stage_one is None:
+        return f"{words}, and its bias model a time that is not known here"
+    return f"{words}, and its bias model {duration(stage_one.result['seconds'])}"
+
+
+SMALL_BATCH = 32  # images; the paper's own bound
+
+
+@dataclass(frozen=True)
+class Caveat:
+    text: str
+    here: str = ""  # why it touches these runs
+
+
+def caveats(runs: Sequence[Run]) -> list[Caveat]:
+    """The paper's own, and what follows from how things are measured."""
+    flac = [run for run in runs if run.config["method"].startswith("flac")]
+    always = any(run.config.get("data_options", {}).get("q") == 1 for run in flac)
+    small = [run for run in flac if run.config.get("train", {}).get("batch_size", SMALL_BATCH + 1) <= SMALL_BATCH]
+    several = any(len(run.result.get("attributes") or {}) > 1 for run in flac)
+    scratch = [run.config["method"] for run in runs if run.result.get("from_scratch")]
+    return [
+        *(
+            Caveat(
+                "The paper starts from ImageNet weights here. Numbers of a training from scratch do not compare with "
+                "its own.",
+                f"This is so here: {method} was trained from scratch, because the weights were not there "
+                "('fairflac data get imagenet-weights').",
+            )
+            for method in dict.fromkeys(scratch)
+        ),
+        Caveat(
+            "FLAC learns from images whose attribute does not go with their class. Where the two always go together "
+            "(a correlation of 100 %) there are none, and FLAC is ordinary training.",
+            "This is so here: q = 1." if always else "",
+        ),
+        Caveat(
+            f"It compares images within a batch. In batches of {SMALL_BATCH} or less there are few pairs to compare, "
+            "and it gains little.",
+            f"This is so here: batch_size = {small[0].config['train']['batch_size']}." if small else "",
+        ),
+        Caveat(
+            "It is made for one attribute. Against several at once, one bias model has to see all of them.",
+            "There are several attributes here." if several else "",
+        ),
+        Caveat("It is as good as its bias model: an attribute that the bias model does not see stays in the model."),
+        Caveat(
+            "A model that ignores an attribute can still treat people unequally. The groups below 30 images, and "
+            "groups that no test image shows, are where this report says least."
+        ),
+    ]

@@ -1,0 +1,92 @@
+"""Names as they are read from the source are those of the things themselves."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairflac.config.options import (
+    FLAGS,
+    REGISTRIES,
+    Component,
+    Registered,
+    _read,
+    lookup,
+    options_of,
+    registered,
+    sources,
+    training_options,
+)
+from fairflac.config.run_config import TrainConfig, resolve
+from fairflac.data import DATASETS, SOURCES
+from fairflac.errors import UserError
+from fairflac.methods import METHODS
+from fairflac.nets import NETS
+
+LIVE: dict[Component, dict[str, Any]] = {"dataset": {**DATASETS}, "method": {**METHODS}, "net": {**NETS}}
+OBSERVED = "try:\n    main()\nfinally:\n    print('torch' in sys.modules)"
+
+
+@pytest.mark.parametrize("kind", REGISTRIES)
+def test_the_source_says_what_the_registry_says(kind: Component) -> None:
+    read = _read(kind)
+    assert list(read) == list(LIVE[kind])
+    for name, thing in LIVE[kind].items():
+        flags = {flag: getattr(thing, flag, False) for flag in FLAGS}
+        assert read[name] == Registered(tuple(options_of(thing).model_fields), flags), name
+    assert registered(kind) == read
+
+
+def test_the_options_of_training() -> None:
+    assert training_options() == tuple(TrainConfig.model_fields)
+    assert sources() == tuple(SOURCES)
+
+
+def test_what_is_registered_later_is_known_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Mine(METHODS["vanilla"]):  # type: ignore[misc, valid-type]
+        name = "mine"
+
+        def __init__(self, net: Any, spec: Any, *, strength: float = 1.0) -> None: ...
+
+    with pytest.raises(UserError, match="unknown method 'mine'"):
+        lookup("method", "mine")
+    monkeypatch.setitem(METHODS, "mine", Mine)
+    assert resolve("biased-digits", "mine", 0, {"strength": 2.0}).method_options == {"strength": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("train biased-digits flac --set alhpa=3", "did you mean 'alpha'"),
+        ("train biased-digits flac --set bias_model.epoch=3", "did you mean 'epochs'"),
+        ("train biased-digits flca", "did you mean 'flac'"),
+        ("train biased-digit flac", "did you mean 'biased-digits'"),
+        ("train biased-digits flac --set net=resnet81", "did you mean 'resnet18'"),
+        ("tune biased-digits flac --search alhpa=1:9", "did you mean 'alpha'"),
+        ("demo --set epoch=3", "did you mean 'epochs'"),
+        ("train . flac", "give folder as the dataset, and set path=."),
+        ("list", "Choose from: methods, datasets"),
+        ("debias . --set alhpa=3", "did you mean 'alpha'"),
+        ("debias . --budget soon", "such as 90s"),
+        ("export nowhere --to onnx", "there is no 'nowhere'"),
+        ("debias nowhere", "there is no 'nowhere'"),
+        ("audit model biased-digit", "did you mean 'biased-digits'"),
+        ("audit model . --net resnet81", "did you mean 'resnet18'"),
+        ("predict model . --net resnet81", "did you mean 'resnet18'"),
+        ("evaluate run --on biased-digits --set qq=3", "unknown setting 'qq' of biased-digits"),
+        ("evaluate nowhere", "'nowhere'"),
+        ("data get minst", "did you mean 'mnist'"),
+        ("data check biased-minst", "did you mean 'biased-mnist'"),
+        ("data check /nope/photos", "there is no folder or file"),
+        ("reproduce tabel2", "did you mean 'table2'"),
+        ("reproduce figure2", "unknown figure"),
+    ],
+)
+def test_a_mistyped_name_is_answered_before_torch_is_imported(words: str, told: str, tmp_path: Path) -> None:
+    script = f"import sys\nfrom fairflac.cli import main\n{OBSERVED}"
+    command = [sys.executable, "-c", script, *words.split()]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert answer.returncode == 2 and told in answer.stderr and answer.stderr.count("\n") == 1, answer.stderr
+    assert answer.stdout == "False\n"

@@ -1,0 +1,115 @@
+"""Which model is kept, on tables made by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from fairflac.debiasing.pipeline import choose
+from fairflac.metrics.evidence import follows_less
+from fairflac.metrics.predictions import Predictions
+
+N = 400
+
+
+def table(prediction: np.ndarray, y: np.ndarray) -> Predictions:
+    return Predictions(np.arange(len(y)), y, prediction, np.ones(len(y)), np.zeros((len(y), 1)), {}, {})
+
+
+def planted(share: float = 0.8) -> tuple[np.ndarray, np.ndarray]:
+    y = np.arange(N) % 2
+    guess = np.where(np.random.default_rng(0).random(N) < share, y, 1 - y)
+    return y, guess
+
+
+def test_a_model_that_no_longer_follows_the_guess_is_kept() -> None:
+    y, guess = planted()
+    choice = choose({"vanilla": table(guess, y), "flac-b": table(y, y)}, guess, pairs=100)
+    assert choice.kept == "flac-b" and choice.verdict == "signs of a shortcut"  # of two classes
+    assert choice.gains["flac-b"].difference == 0.5  # two of four groups
+    assert "signs of a shortcut" in " ".join(choice.reasons)
+
+
+def test_no_gain_means_vanilla() -> None:
+    y, guess = planted()
+    same = choose({"vanilla": table(guess, y), "flac-b": table(guess, y)}, guess, pairs=100)
+    assert same.kept == "vanilla" and same.verdict == "signs of a shortcut" and "no clear gain" in same.reasons[0]
+    worse = choose({"vanilla": table(guess, y), "flac-b": table(1 - y, y)}, guess, pairs=100)
+    assert worse.kept == "vanilla"
+
+
+def test_no_evidence_means_vanilla_whatever_the_other_scores() -> None:
+    y, guess = planted()
+    rng = np.random.default_rng(1)
+    tired = np.where(rng.random(N) < 0.9, y, 1 - y)  # wrong now and then, wherever the guess stands
+    choice = choose({"vanilla": table(tired, y), "flac-b": table(y, y)}, guess, pairs=100)
+    assert choice.kept == "vanilla" and choice.verdict == "no evidence"
+    assert "no evidence of a shortcut" in choice.reasons[0]
+
+
+def test_an_empty_s_gives_flac_nothing_to_learn_from() -> None:
+    y, guess = planted()
+    choice = choose({"vanilla": table(guess, y), "flac-b": table(y, y)}, guess, pairs=0.1)
+    assert choice.kept == "vanilla" and "pairs of images" in choice.reasons[0]
+    assert choice.verdict == "signs of a shortcut"  # which is not denied
+
+
+def test_a_handful_of_images_decides_nothing() -> None:
+    y = np.arange(N) % 2
+    guess = y.copy()
+    guess[:5] = 1 - guess[:5]
+    choice = choose({"vanilla": table(guess, y), "flac-b": table(y, y)}, guess, pairs=100)
+    assert choice.kept == "vanilla" and choice.verdict == "cannot tell" and "Only 5 images" in choice.reasons[1]
+
+
+def test_labels_in_the_tables_change_nothing() -> None:
+    y, guess = planted()
+    tables = {"vanilla": table(guess, y), "flac-b": table(y, y)}
+    labelled = {
+        name: replace(one, bias={"age": 1 - guess}, aligned={"age": y == guess}, min_cell={"age": 50})
+        for name, one in tables.items()
+    }
+    assert choose(tables, guess, pairs=100) == choose(labelled, guess, pairs=100)
+
+
+def test_values_of_a_taught_attribute_need_not_be_classes() -> None:
+    y, guess = planted()
+    value = np.where(guess == 0, 3, 1)  # value 3 goes with class 0
+    choice = choose({"vanilla": table(guess, y), "flac": table(y, y)}, value, pairs=100, guess_is_class=False)
+    assert choice.kept == "flac" and choice.lean is not None and choice.lean.follows.value == 1
+
+
+def test_as_good_and_freer_of_the_guess_is_better() -> None:
+    """Each model is wrong on as many images in every class; one of them where the guess says so."""
+    y, guess = planted()
+    follows, free = y.copy(), y.copy()
+    for label in (0, 1):
+        wrong, right = (np.flatnonzero((y == label) & ((guess != y) == against)) for against in (True, False))
+        follows[wrong[:12]] = 1 - label
+        free[right[: 12 * len(right) // len(wrong)]] = 1 - label  # as large a share of its group
+    choice = choose({"vanilla": table(follows, y), "flac-b": table(free, y)}, guess, pairs=100)
+    assert abs(choice.gains["flac-b"].difference) < 0.02
+    assert choice.kept == "flac-b" and "clearly less often" in choice.reasons[0]
+    worse = free.copy()
+    worse[guess == y] = 1 - y[guess == y]
+    assert choose({"vanilla": table(follows, y), "flac-b": table(worse, y)}, guess, pairs=100).kept == "vanilla"
+
+
+def test_a_guess_by_chance_tells_nothing() -> None:
+    y, guess = planted(0.5)
+    choice = choose({"vanilla": table(guess, y), "flac-b": table(y, y)}, guess, pairs=100)
+    assert choice.kept == "vanilla" and choice.verdict == "cannot tell"
+    assert "no better than chance" in choice.reasons[-2]
+
+
+def test_a_class_that_loses_is_named_and_vetoes_what_follows_less() -> None:
+    """The other model no longer follows the guess in two classes, and is wrong on half of the third for it."""
+    y, place = np.arange(600) % 3, np.arange(600) // 3
+    guess = np.where(place % 5 == 0, (y + 1) % 3, y)
+    half = place % 2 == 0
+    follows = np.where((guess != y) & half & (y < 2), guess, y)
+    free = np.where((y == 2) & half, 1, y)
+    tables = {"vanilla": table(follows, y), "flac-b": table(free, y)}
+    choice = choose(tables, guess, pairs=100, classes=("ant", "bee", "cow"))
+    assert follows_less(*tables.values(), guess) and choice.gains["flac-b"].p > 0.05
+    assert choice.kept == "vanilla" and [one.label for one in choice.worse["flac-b"]] == [2]
+    assert "flac-b names clearly worse than vanilla" in choice.reasons[1] and ": “cow” from" in choice.reasons[1]

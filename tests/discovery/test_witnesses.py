@@ -1,0 +1,114 @@
+"""Witnesses on features whose attribute is known, and that no image is judged by a model that has seen it."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import adjusted_rand_score
+
+from fairflac.discovery.features import standardised
+from fairflac.discovery.witnesses import WITNESSES, _taken_over, clusters, contents, halves, judged, linear, twins
+from planted_features import planted
+
+
+@pytest.mark.parametrize("name", WITNESSES)
+def test_the_attribute_is_found_without_a_label_of_it(name: str) -> None:
+    features, y, attribute = planted()
+    found = WITNESSES[name](standardised(features), y, 0)
+    assert adjusted_rand_score(found.value, attribute) > 0.9 > adjusted_rand_score(found.value, y)
+    assert found.confidence.min() >= 0.5 and found.confidence.max() <= 1
+
+
+def test_a_wrong_guess_is_less_sure() -> None:
+    features, y, attribute = planted(2000, attribute=2.0)
+    for name in ("linear", "twins"):
+        found = WITNESSES[name](standardised(features), y, 0)
+        right = found.value == attribute
+        assert found.confidence[right].mean() > found.confidence[~right].mean() + 0.02, name
+
+
+@pytest.mark.parametrize("name", WITNESSES)
+def test_the_same_seed_gives_the_same_guess(name: str) -> None:
+    features, y, _ = planted(200)
+    first, second = (WITNESSES[name](standardised(features), y, 3) for _ in range(2))
+    np.testing.assert_array_equal(first.value, second.value)
+    np.testing.assert_array_equal(first.confidence, second.confidence)
+
+
+@pytest.mark.parametrize("name", ["linear", "twins"])
+def test_values_are_numbered_as_the_classes_they_go_with(name: str) -> None:
+    features, y, attribute = planted(900, q=0.85, classes=3)
+    found = WITNESSES[name](standardised(features), y, 0).value
+    assert np.mean(found == attribute) > 0.9
+
+
+def test_the_answer_for_a_half_comes_from_the_other() -> None:
+    """Whatever the labels of a half are, its own answers stay, and those of the other half change."""
+    features, y, _ = planted(300)
+    half = halves(contents(features), y, np.random.default_rng(0))
+    changed = np.where(half, 1 - y, y)
+    before, after = (judged(features, labels, half, C=1e-3) for labels in (y, changed))
+    np.testing.assert_array_equal(before[half], after[half])
+    assert not np.allclose(before[~half], after[~half])
+
+
+def test_images_that_are_not_trusted_teach_nothing() -> None:
+    features, y, _ = planted(300)
+    half, trusted = halves(contents(features), y, np.random.default_rng(0)), np.arange(300) % 3 > 0
+    changed = np.where(trusted, y, 1 - y)
+    before, after = (judged(features, labels, half, trusted, C=1e-3) for labels in (y, changed))
+    np.testing.assert_array_equal(before, after)
+
+
+def test_halves_are_of_each_class_and_copies_stay_together() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((100, 4)).astype(np.float32)
+    features[50:] = features[:50]
+    y = np.arange(100) % 50 % 5
+    for _ in range(5):
+        half = halves(contents(features), y, rng)
+        np.testing.assert_array_equal(half[:50], half[50:])
+        assert np.bincount(y[half]).tolist() == [10] * 5
+
+
+def test_a_label_of_one_image_is_no_mishap() -> None:
+    features, y, _ = planted(60)
+    labels = np.where(np.arange(60) == 7, 2, y)
+    shares = judged(features, labels, halves(contents(features), labels, np.random.default_rng(0)), C=1e-3)
+    assert shares.shape == (60, 3) and shares[7, 2] == 0  # nothing else shows what it is
+    np.testing.assert_allclose(shares.sum(1), 1)
+    assert judged(features, np.where(np.arange(60) == 7, 1, 0), y == 0, C=1.0)[:, 1].max() < 1
+
+
+def test_an_image_that_always_contradicts_ends_no_class() -> None:
+    """All images of a class look like the other one: the rounds stop before nothing is left to learn from."""
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((200, 5)).astype(np.float32)
+    y = (np.arange(200) < 12).astype(np.int64)
+    assert linear(features, y).value.shape == (200,)
+
+
+def test_clusters_are_as_many_as_the_halves_agree_on() -> None:
+    rng = np.random.default_rng(0)
+    blob = np.arange(300) % 3
+    features = (rng.standard_normal((300, 6)) + 8 * np.eye(6)[blob]).astype(np.float32)
+    found = clusters(standardised(features), rng.integers(0, 2, 300))
+    assert found.value.max() == 2 and adjusted_rand_score(found.value, blob) == 1
+
+
+def test_a_sure_twin_is_followed_and_one_at_chance_is_not() -> None:
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.zeros(2000, dtype=torch.int64)
+    sure, unsure = torch.tensor([[-50.0, 50.0]]).expand(2000, 2), torch.zeros(2000, 2)
+    assert (_taken_over(sure, labels, generator) == 1).all()
+    assert (_taken_over(unsure, labels, generator) == 0).all()
+    half_sure = torch.tensor([[0.0, np.log(3.0)]]).expand(2000, 2)  # probability 0.75: half way from chance to sure
+    assert _taken_over(half_sure, labels, generator).float().mean() == pytest.approx(0.5, abs=0.04)
+
+
+def test_twins_leave_the_random_numbers_of_others_alone() -> None:
+    features, y, _ = planted(60)
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    twins(features, y, 0)
+    assert torch.equal(torch.rand(3), expected)

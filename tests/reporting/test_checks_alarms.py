@@ -1,0 +1,107 @@
+"""What is said first: a drop from validation to test, and a model that is no better than one answer for all."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairflac.reporting.checks import alarms, sentences, validated
+from fairflac.reporting.page import render
+from fairflac.system.tables import escape_markdown
+from reporting.hand_made import CLASSES, MakeRun, table
+
+NAMES = {"classes": ["ant", "bee", "cow", "dog"]}
+
+
+def results(right: float, n: int = 400, **more: Any) -> dict[str, Any]:
+    return {"validation": {"accuracy": right, "n": n}, "training_images": [10] * CLASSES, **NAMES, **more}
+
+
+def test_a_drop_that_chance_does_not_explain(make_run: MakeRun) -> None:
+    unlabelled = table(0.4, 0.4, attributes=())
+    run = make_run("vanilla", unlabelled, results=results(0.8))
+    (alarm,) = alarms(run)
+    assert "right on 80.0 % (76.0–83.8, n = 400) of the validation images and on 40.0 % (" in alarm.fact
+    assert "40.0 points less" in alarm.fact and "of another kind" in alarm.advice and "fairflac audit" in alarm.advice
+    assert [" ".join(alarm[:2])] == sentences([alarm])
+    first, second = sentences([*alarms(run, "a"), *alarms(run, "b")])
+    assert "another kind" not in first and "another kind" in second  # once is enough
+    assert alarms(make_run("vanilla", unlabelled, results=results(0.45))) == []  # may be chance
+    assert alarms(make_run("vanilla", unlabelled, results=results(0.8, n=5))) == []
+
+
+def test_a_known_shortcut_that_explains_it_is_named(make_run: MakeRun) -> None:
+    (alarm,) = alarms(make_run("vanilla", table(0.95, 0.3), results=results(0.9)))
+    assert alarm.shortcut and "it is the hue, for it is right on 95.0 %" in alarm.fact
+    assert not alarm.advice
+    (other,) = alarms(make_run("vanilla", table(0.4, 0.3), results=results(0.9)))  # it is worse there as well
+    assert not other.shortcut and "another kind" in other.advice
+
+
+def test_said_first_on_the_page_and_of_vanilla_alone_where_the_shortcut_is_known(make_run: MakeRun) -> None:
+    runs = [
+        make_run("vanilla", table(0.95, 0.3), results=results(0.9)),
+        make_run("flac", table(0.95, 0.4), results=results(0.9)),
+    ]
+    page = render(runs, foreword=["First words."])
+    assert page.count('<p class="alarm">') == 1
+    assert page.index("The vanilla model is right on 90.0") < page.index("First words.") < page.index('class="answers"')
+    assert render(runs[1:]).count('<p class="alarm">') == 1
+
+
+def test_validation_is_that_of_the_epoch_that_was_kept(make_run: MakeRun) -> None:
+    history = [
+        {"epoch": epoch, "validation": {"accuracy": share, "n": 100}} for epoch, share in enumerate((0.5, 0.9, 0.7))
+    ]
+
+    def known(**stored: Any) -> float | None:
+        found = validated(make_run("vanilla", table(0.5, 0.5), history=history, results=stored))
+        return None if found is None else found.value
+
+    assert known() == 0.7  # an older run, which kept its last epoch
+    assert known(selection="accuracy") == 0.9
+    assert known(selection="worst-class") is None  # which epoch that was is not known
+    assert known(validation={"accuracy": 0.6, "n": 100}) == 0.6 and known(validation=None) is None
+    assert validated(make_run("vanilla", table(0.5, 0.5), run_id="without")) is None
+
+
+def test_no_better_than_one_answer_for_all(make_run: MakeRun) -> None:
+    guessing = table(0.25, 0.25, attributes=())
+    stored = {"training_images": [5, 60, 5, 5], **NAMES}
+    (alarm,) = alarms(make_run("vanilla", guessing, results=stored), "vanilla (a1)")
+    assert alarm.fact.startswith("The vanilla (a1) model is no better than always saying “bee”")
+    assert "right on 25.0 %" in alarm.fact and "that answer on 25.0 %." in alarm.fact
+    assert alarms(make_run("vanilla", table(0.5, 0.5, attributes=()), results=stored)) == []
+    assert alarms(make_run("vanilla", guessing)) == []  # an older run
+    assert alarms(make_run("vanilla", guessing, results=stored, target="hue")) == []  # a bias model is no result
+
+
+def test_classes_are_on_the_page(make_run: MakeRun) -> None:
+    known = table(0.9, 0.5)
+    stored = {"training_images": [5, 60, 5, 5], **NAMES}
+    page = render([make_run("vanilla", known, results=stored), make_run("flac", replace(known, prediction=known.y))])
+    assert "Always saying “bee”, the most frequent class in training, is right on 25.0" in page.replace("\xa0", " ")
+    assert page.count("(confusion matrix)</summary>") == 2 and "“cow”" in page
+    assert '<td data-value="48">48</td>' in page  # right on 18 and three times 10 of a class
+
+
+def test_classes_that_lost_are_named_on_the_page(make_run: MakeRun) -> None:
+    known = table(0.9, 0.9)
+    worse = replace(known, prediction=np.where(known.y == 2, 0, known.prediction))
+    page = render([make_run("vanilla", known, results=NAMES), make_run("flac", worse, results=NAMES)])
+    assert "Classes that flac names clearly worse than vanilla: “cow” from 90.0" in page
+
+
+@pytest.mark.parametrize(
+    "name", ["a|b", "`rm`", "*bold*", "_it_", "[x](y)", "<b>", "two\nlines", "&lt;", "$x$", "~~a~~"]
+)
+def test_a_name_means_nothing_to_markdown(name: str) -> None:
+    markdown_it = pytest.importorskip("markdown_it")
+    page = markdown_it.MarkdownIt("gfm-like", {"linkify": False}).enable("table")
+    (paragraph, inline, _) = page.parse(escape_markdown(f"say {name} now"))
+    assert paragraph.type == "paragraph_open"
+    assert {child.type for child in inline.children} <= {"text", "text_special"}
+    assert "".join(child.content for child in inline.children) == " ".join(f"say {name} now".split())
+    rows = page.render(f"| a | b |\n|---|---|\n| {escape_markdown(name)} | c |")
+    assert rows.count("<td>") == 2

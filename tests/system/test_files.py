@@ -1,0 +1,77 @@
+"""Files of a run that were damaged: one line that names the file, or the right arrays, and nothing else."""
+
+import random
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairflac.errors import UserError
+from fairflac.metrics.predictions import Predictions
+from fairflac.runs.directory import Run
+from fairflac.runs.gallery import Gallery, Samples
+from fairflac.system.files import read_array
+from program import Program, refused
+
+LOADERS: dict[str, Callable[[Path], Any]] = {
+    "samples.npz": Samples.load,
+    "gallery.npz": Gallery.load,
+    "predictions.npz": Predictions.load,
+}
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_a_damaged_file_is_one_line(folder_run: Run, tmp_path: Path, name: str) -> None:
+    whole = (folder_run.path / name).read_bytes()
+    path = tmp_path / name
+    rng = random.Random(0)
+    told = []
+    for trial in range(150):
+        damaged = bytearray(whole)
+        if trial % 3 == 0:
+            damaged = damaged[: rng.randrange(len(whole))]
+        for _ in range(trial % 3):
+            # The directory of a zip file is at its end, and headers are where zlib and numpy begin to read.
+            damaged[rng.choice([rng.randrange(len(whole)), rng.randrange(300), -rng.randrange(1, 500)])] ^= 0xFF
+        path.write_bytes(damaged)
+        try:
+            LOADERS[name](path)
+        except UserError as error:
+            told.append(str(error))
+    assert len(told) > 100 and all(f"'{path}' is damaged: " in line for line in told)
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_columns_that_do_not_go_together(folder_run: Run, tmp_path: Path, name: str) -> None:
+    with np.load(folder_run.path / name) as stored:
+        columns = dict(stored)
+    first = next(iter(columns))
+    np.savez(tmp_path / name, **{**columns, first: columns[first][:-1]})
+    with pytest.raises(UserError, match="is damaged"):
+        LOADERS[name](tmp_path / name)
+
+
+def test_one_array(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.arange(7))
+    assert read_array(path).tolist() == list(range(7))
+    whole, rng = path.read_bytes(), random.Random(0)
+    for _ in range(200):
+        damaged = bytearray(whole)
+        damaged[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
+        path.write_bytes(damaged[: rng.randrange(100, len(whole) + 1)])
+        with suppress(ValueError):
+            read_array(path)
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_a_report_names_the_file(program: Program, folder_run: Run, tmp_path: Path, name: str) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(folder_run.path, run)
+    (run / name).write_bytes((run / name).read_bytes()[:200])
+    refused(program("report", run, "-o", tmp_path / "report.html"), f"{run / name}' is damaged: ")
+    assert not (tmp_path / "report.html").exists()
