@@ -22,7 +22,9 @@ from program import Program
 TINY = TrainingSetup("simple-conv", 32, 6, 32, 4, 1.0)
 
 
-def tiny(images: int, side: int, clock: TimeBudget, work: BiasModelCost, asked: dict[str, Any]) -> TrainingSetup:
+def tiny(
+    images: int, side: int, clock: TimeBudget, work: BiasModelCost, asked: dict[str, Any], *, pretrained: bool
+) -> TrainingSetup:
     return replace(TINY, epochs=asked.get("epochs", TINY.epochs))
 
 
@@ -183,9 +185,9 @@ def test_nothing_is_trained_before_everything_is_checked(
 def test_time_that_runs_short_shortens_what_is_left_and_a_restart_keeps_it(
     tmp_path: Path, told_so_far: list[str]
 ) -> None:
-    draw_folder(tmp_path / "bars", 40, aligned=0.9)
+    draw_folder(tmp_path / "bars", 100, aligned=0.85)
     said = json.loads(call("bars", "--budget", "1s", "--json"))
-    assert said["plan"]["epochs_by_model"] == {"vanilla": 4, "flac-b": 4}  # of 6
+    assert said["plan"]["epochs_by_model"] == {"vanilla": 4, "flac": 4, "balanced": 4}  # of 6
     assert said["seconds"] > said["budget"] == 1.0
     assert "time is short: vanilla is trained for 4 epochs, 6 were planned" in told_so_far
     done = {path: path.stat().st_mtime_ns for path in (tmp_path / "bars-debiased").rglob("done")}

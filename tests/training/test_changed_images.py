@@ -35,7 +35,7 @@ def test_a_finished_run_is_not_taken_for_one_of_other_images(own: Path, tmp_path
     run = trained(own, tmp_path)
     assert trained(own, tmp_path).path == run.path
     (own / "above" / "00.png").rename(own / "below" / "99.png")
-    with pytest.raises(UserError, match=r"other images, labels or splits .* train it anew"):
+    with pytest.raises(UserError, match=r"other images, labels, splits or groups .* train it anew"):
         trained(own, tmp_path)
     assert trained(own, tmp_path, resume=False).done
     (run.path / "done").unlink()  # as if it had been stopped before its end

@@ -26,7 +26,7 @@ def debias(
     *,
     output: Path | str | None = None,
     budget: str | float | None = None,
-    bias_model: str = "early",
+    bias_model: str = "discover",
     attribute: str | None = None,
     attribute_from: Path | str | None = None,
     seed: int = 0,

@@ -10,8 +10,8 @@ from fairflac.cli.options import AllowOutside, Data, Json, Seed, Set, Strict
 from fairflac.config import plugins
 
 BIAS_MODEL_HELP = (
-    "early, gce, small or vanilla: trained on the same images without labels; fairface:gender, race or age; a run "
-    "directory; or a weight file."
+    "discover: find groups in frozen features, without labels; early, gce, small or vanilla: trained on the same "
+    "images; fairface:gender, race or age; a run directory; or a weight file."
 )
 
 
@@ -23,7 +23,7 @@ def debias_command(
         typer.Option("-o", "--output", help="Folder for all of it; NAME-debiased here if not given."),
     ] = None,
     budget: Annotated[str | None, typer.Option(help="Time for all of it, such as 10m or 2h.")] = None,
-    bias_model: Annotated[str, typer.Option("--bias-model", help=BIAS_MODEL_HELP)] = "early",
+    bias_model: Annotated[str, typer.Option("--bias-model", help=BIAS_MODEL_HELP)] = "discover",
     attribute: Annotated[
         str | None, typer.Option(help="Teach the bias model this attribute: a column, also if partly filled.")
     ] = None,

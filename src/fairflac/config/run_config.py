@@ -208,9 +208,20 @@ def _check_combination(config: RunConfig) -> None:
         raise UserError(f"selection = '{config.train.selection}' needs epochs to choose from: set epochs")
     if config.bias_model is not None:
         _check_stage_one(config, config.bias_model)
+    elif config.data_options.get("groups"):
+        _check_groups(config)
     attributes = DATASETS[config.dataset].attributes
     if config.target != "class" and attributes is not None and config.target not in attributes:
         unknown("target", config.target, {"class", *attributes}, f"of {config.dataset}")
+
+
+def _check_groups(config: RunConfig) -> None:
+    """Found groups say of each image which value it has, and nothing else."""
+    method = METHODS[config.method]
+    if method.asks_for_classes or method.bias_model_method is not None:
+        raise UserError(f"'{config.method}' needs a bias model, and groups cannot stand in for it: leave out groups")
+    if method.needs_bias_model and config.train.bias_features == "live":
+        raise UserError("groups are known of images as they are: leave bias_features = 'cached'")
 
 
 def _check_stage_one(config: RunConfig, stage_one: RunConfig) -> None:

@@ -57,7 +57,11 @@ def arrange(dataset: str, method: str, changes: dict[str, Any]) -> Arranged:
     lookup("net", net)
     sections = _sections(settings, dataset, method, net)
     stage_one = None
-    if has.flags["needs_bias_model"]:
+    if settings.get("groups"):
+        if own_stage_one:
+            first = next(iter(own_stage_one))
+            raise UserError(f"groups stand in for the bias model of '{method}': remove the setting bias_model.{first}")
+    elif has.flags["needs_bias_model"]:
         shared = without(settings, has.options) | {"net": net, "target": target}
         shared.pop("bias_features", None)  # says how a bias model is used, and stage 1 has none
         stage_one = _stage_one(dataset, shared, own_stage_one, recipe_stage_one)

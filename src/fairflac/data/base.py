@@ -31,9 +31,11 @@ class BiasedDataset:
     names: np.ndarray  # (N,) str, where each image comes from
     split: Split
     task: TaskSpec
+    guess: np.ndarray | None = None  # (N,) int64 values that were found or guessed (`groups.csv`); None: there are none
 
     def __post_init__(self) -> None:
-        lengths = {len(column) for column in (self.images, self.y, self.names, *self.bias.values())}
+        guess = () if self.guess is None else (self.guess,)
+        lengths = {len(column) for column in (self.images, self.y, self.names, *self.bias.values(), *guess)}
         if len(lengths) > 1:
             raise ValueError(f"images, classes, names and attributes must be of one length, not {sorted(lengths)}")
 
@@ -43,7 +45,8 @@ class BiasedDataset:
     def take(self, rows: np.ndarray) -> "BiasedDataset":
         """Those at these positions, in this order."""
         bias = {name: values[rows] for name, values in self.bias.items()}
-        return replace(self, images=self.images[rows], y=self.y[rows], bias=bias, names=self.names[rows])
+        guess = None if self.guess is None else self.guess[rows]
+        return replace(self, images=self.images[rows], y=self.y[rows], bias=bias, names=self.names[rows], guess=guess)
 
     @property
     def identity(self) -> str:

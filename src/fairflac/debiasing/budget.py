@@ -10,6 +10,7 @@ from fairflac.config.options import options_of
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.errors import UserError
 from fairflac.nets import NETS
+from fairflac.nets.weights import IMAGENET
 from fairflac.system.progress import duration
 from fairflac.training.precision import plain, seconds_per_image
 
@@ -22,9 +23,13 @@ CANDIDATES = (
     ("resnet18", 128), ("resnet18", 96), ("resnet18", 64), ("resnet18", 48), ("simple-conv", 64), ("simple-conv", 32),
 )  # fmt: skip
 USUAL = ("resnet18", 64)  # without a budget
+PRETRAINED = ("resnet18",)  # that there are ImageNet weights for
 EARLY_STEPS = 40  # of a bias model that is stopped early: two epochs of 2,000 images
-STEPS = 800  # of a training, which few epochs of many images or many epochs of few images give
-EPOCHS = (10, 60)
+# Steps of a training, which few epochs of many images or many epochs of few images give, and the bounds of epochs: from
+# scratch, and from ImageNet weights, which are near the end after 6 epochs of 10,000 images.
+STEPS, EPOCHS = 800, (10, 60)
+FINE_TUNING_STEPS, FINE_TUNING_EPOCHS = 500, (6, 40)
+SEARCH = 0.012  # seconds of one core for an image in the search for a shortcut (docs/discovery.md)
 BATCHES = (16, 128)
 # Beside the steps themselves: validation, augmentation, the optimiser. Guesses from a few trainings; what is trained
 # first corrects them.
@@ -71,10 +76,18 @@ class TrainingSetup:
     batch_size: int
     steps: int  # of an epoch
     epoch_seconds: float  # of the vanilla model, about
+    pretrained: bool = False  # ImageNet weights are there
+
+    @property
+    def fine_tuned(self) -> bool:
+        """Training begins with ImageNet weights."""
+        return self.pretrained and self.net in PRETRAINED
 
     def settings(self) -> dict[str, object]:
         """As `train` takes them."""
-        own = SMALL_NET if self.net == "simple-conv" else {}
+        own: dict[str, object] = SMALL_NET if self.net == "simple-conv" else {}
+        if self.fine_tuned:
+            own = {"weights": IMAGENET}
         return {"net": self.net, **own, "size": self.size, "epochs": self.epochs, "batch_size": self.batch_size}
 
     @property
@@ -92,38 +105,45 @@ class TrainingSetup:
 class BiasModelCost:
     """What there is to do beside both models."""
 
-    runs: int = 0  # bias models that are trained as long as they are
+    runs: float = 0  # further models that are trained as long as they are
     images: int = 0  # that one is trained on otherwise, in all epochs together
     reading: float = 0.0  # seconds to decode the images
 
 
 def choose_setup(
-    images: int, side: int, clock: TimeBudget, bias: BiasModelCost | None = None, asked: Mapping[str, Any] | None = None
+    images: int,
+    side: int,
+    clock: TimeBudget,
+    bias: BiasModelCost | None = None,
+    asked: Mapping[str, Any] | None = None,
+    *,
+    pretrained: bool = False,
 ) -> TrainingSetup:
     """For so many training images whose shorter side is `side`; without a budget the usual network.
 
-    `asked`: what the user set himself, and stays as it is.
+    `asked`: what the user set himself, and stays as it is; `pretrained`: ImageNet weights are there.
     """
     bias, asked = bias or BiasModelCost(), asked or {}
-    batch, wanted = asked.get("batch_size", batch_size(images)), asked.get("epochs", epochs(images))
+    batch = asked.get("batch_size", batch_size(images))
     candidates = _worth_trying(side) if clock.budget is not None else [(USUAL[0], min(USUAL[1], _useful(side)))]
     candidates = list(dict.fromkeys((asked.get("net", net), asked.get("size", size)) for net, size in candidates))
     if clock.budget is None:
-        return _size(*candidates[0], wanted, batch, images, asked)
-    fewest = wanted if "epochs" in asked else min(FEWEST, wanted)
+        return _size(*candidates[0], batch, images, asked, pretrained)
     best = None
     for net, size in reversed(candidates):  # from below: what takes far too long is not even measured
-        one = _size(net, size, wanted, batch, images, asked)
-        enough = fewest if best is None else min(max(wanted // 3, EPOCHS[0]), wanted)
+        one = _size(net, size, batch, images, asked, pretrained)
+        wanted, least = one.epochs, (FINE_TUNING_EPOCHS if one.fine_tuned else EPOCHS)[0]
+        fewest = wanted if "epochs" in asked else min(FEWEST, wanted)
+        enough = fewest if best is None else min(max(wanted // 3, least), wanted)
         affordable = [epochs for epochs in range(enough, wanted + 1) if _fits(replace(one, epochs=epochs), clock, bias)]
         if not affordable:
             break
         best = replace(one, epochs=affordable[-1])
     if best is None:
-        least = (replace(one, epochs=fewest).seconds(bias) + clock.spent) / (1 - RESERVE)
+        needed = (replace(one, epochs=fewest).seconds(bias) + clock.spent) / (1 - RESERVE)
         raise UserError(
             f"a budget of {duration(clock.budget)} is too little: {images:,} images to train on need about "
-            f"{duration(least)} at least on this machine; give more time, or take fewer images"
+            f"{duration(needed)} at least on this machine; give more time, or take fewer images"
         )
     return best
 
@@ -132,9 +152,10 @@ def _fits(size: TrainingSetup, clock: TimeBudget, bias: BiasModelCost) -> bool:
     return size.seconds(bias) - ENDING <= clock.left
 
 
-def epochs(images: int) -> int:
-    """Enough for `STEPS` of them, within reason."""
-    return min(max(-(-STEPS * batch_size(images) // images), EPOCHS[0]), EPOCHS[1])
+def epochs(images: int, *, fine_tuned: bool = False) -> int:
+    """Enough for so many steps, within reason."""
+    steps, (fewest, most) = (FINE_TUNING_STEPS, FINE_TUNING_EPOCHS) if fine_tuned else (STEPS, EPOCHS)
+    return min(max(-(-steps * batch_size(images) // images), fewest), most)
 
 
 def batch_size(images: int) -> int:
@@ -153,8 +174,9 @@ def _useful(side: int) -> int:
     return max(smallest, max((size for _, size in CANDIDATES if size <= side), default=smallest))
 
 
-def _size(net: str, size: int, epochs: int, batch: int, images: int, asked: Mapping[str, Any]) -> TrainingSetup:
-    draft = TrainingSetup(net, size, epochs, batch, max(images // batch, 1), 0.0)
+def _size(net: str, size: int, batch: int, images: int, asked: Mapping[str, Any], pretrained: bool) -> TrainingSetup:
+    draft = TrainingSetup(net, size, 0, batch, max(images // batch, 1), 0.0, pretrained and "weights" not in asked)
+    draft = replace(draft, epochs=asked.get("epochs", epochs(images, fine_tuned=draft.fine_tuned)))
     own = {key: value for key, value in asked.items() if key in options_of(NETS[net]).model_fields}
     config: RunConfig = resolve("folder", "vanilla", 0, {"path": ".", **draft.settings(), **own})
     return replace(draft, epoch_seconds=seconds_per_image(plain(config, size)) * images * EPOCH)

@@ -6,7 +6,7 @@ Which model to keep is decided on validation images, without a single attribute 
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,10 @@ from fairflac.config.options import lookup
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.config.settings import split_stage_one, without
 from fairflac.data.own.listing import checked_classes
-from fairflac.debiasing.budget import AGAINST, TimeBudget, TrainingSetup
-from fairflac.debiasing.plan import VANILLA, BiasModel, DebiasPlan, Request, planned
+from fairflac.debiasing.budget import AGAINST, PRETRAINED, TimeBudget, TrainingSetup
+from fairflac.debiasing.groups import TrainingGroups, training_groups
+from fairflac.debiasing.plan import AGAINST_GROUPS, SEARCHED, VANILLA, BiasModel, DebiasPlan, Request, planned
+from fairflac.discovering.pipeline import GROUPS
 from fairflac.errors import UserError
 from fairflac.exporting.formats import export
 from fairflac.metrics.comparison import CLEAR, Change, Difference, clearly_worse
@@ -79,28 +81,42 @@ def debias(request: Request, data: Path, clock: TimeBudget | None = None) -> Deb
     clock = clock or TimeBudget(request.budget)
     check_folder(request.output)
     checked_classes(request.listing())
-    bias = _models(
-        request, DebiasPlan(request.output, "", request.provisional(), {})
-    ).bias  # its faults cost no measuring
-    plan = planned(request, clock, bias.work)
+    request.check_groups()
+    provisional = DebiasPlan(request.output, "", request.provisional(), {})
+    bias = _models(request, provisional, UNKNOWN_GROUPS).bias  # its faults cost no measuring
+    plan = planned(request, clock, bias.work, data)
     workspace = Workspace(request.output / "runs", data)
     if bias.run is not None:
         import_run(bias.run, workspace)
-    models = _models(request, plan)
-    _dry_runs(models, workspace)
-    tell(_announcement(request, plan.size, models.bias, clock))
-    pace = plan.size.epoch_seconds
-    if models.stage_one.train.epochs:
+    _dry_runs(_models(request, plan, UNKNOWN_GROUPS), workspace)
+    tell(_announcement(request, plan.size, bias, clock))
+    groups, pace = UNKNOWN_GROUPS, plan.size.epoch_seconds
+    if request.by_groups:
+        plan, groups = _with_groups(request, plan, workspace)
+    models = _models(request, plan, groups)
+    if models.stage_one is not None and models.stage_one.train.epochs:
         pace = _pace(_trained(models.stage_one, workspace, as_bias_model=True), models) or pace
     schedule = Schedule(request, workspace, clock)
-    plan = schedule.decide(plan, models.plain, pace * (1 + AGAINST))
-    runs = {VANILLA: _trained(_models(request, plan).plain, workspace)}
+    plan = schedule.decide(plan, VANILLA, models.plain, pace * (1 + AGAINST * len(models.against)))
+    runs = {VANILLA: _trained(_models(request, plan, groups).plain, workspace)}
     pace = _pace(runs[VANILLA], models) or pace
-    plan = schedule.decide(plan, models.against, pace * AGAINST)
-    models = _models(request, plan)
-    runs[models.against.method] = _trained(models.against, workspace)
-    choice = _choice(runs, models.against, workspace)
-    return _leave(request, choice, runs, plan, clock)
+    for place, name in enumerate(models.against):
+        plan = schedule.decide(plan, name, models.against[name], pace * AGAINST * (len(models.against) - place))
+        runs[name] = _trained(_models(request, plan, groups).against[name], workspace)
+    choice = _choice(runs, _models(request, plan, groups), groups, workspace)
+    return _leave(request, choice, runs, plan, groups, clock)
+
+
+UNKNOWN_GROUPS = TrainingGroups(GROUPS, "")  # before they are searched for
+
+
+def _with_groups(request: Request, plan: DebiasPlan, workspace: Workspace) -> tuple[DebiasPlan, TrainingGroups]:
+    """Searched for once: what was found is kept with the plan, as long as its files are there."""
+    kept = plan.groups and TrainingGroups(**plan.groups)
+    if kept and all(Path(one).is_file() for one in (kept.path, kept.page) if one):
+        return plan, kept
+    groups = training_groups(request, workspace.data, request.output / "runs")
+    return plan.with_groups(groups.as_dict()), groups
 
 
 @dataclass(frozen=True)
@@ -109,25 +125,32 @@ class Models:
 
     bias: BiasModel
     plain: RunConfig
-    against: RunConfig
+    against: dict[str, RunConfig]  # by name; none where no shortcut was found
 
     @property
-    def stage_one(self) -> RunConfig:
-        found = self.against.stage_one()
-        assert found is not None
-        return found
+    def stage_one(self) -> RunConfig | None:
+        """Of the one that has a bias model."""
+        return next((config.stage_one() for config in self.against.values()), None)
 
 
-def _models(request: Request, plan: DebiasPlan) -> Models:
-    bias = request.stage_one(plan.size)
+def _models(request: Request, plan: DebiasPlan, groups: TrainingGroups) -> Models:
     shared: dict[str, Any] = request.data_settings()
-    if bias.columns is not None:
-        shared["columns"] = list(bias.columns)
-    settings = {**bias.settings, **shared, **plan.of(bias.method).settings(), **request.changes}
-    against = resolve(request.dataset, bias.method, request.seed, settings)
     own, _ = split_stage_one(request.changes)  # vanilla has none, and an alpha means nothing to it
-    own = without(own, lookup("method", bias.method).options)
-    plain = resolve(request.dataset, VANILLA, request.seed, {**shared, **plan.of(VANILLA).settings(), **own})
+    if request.by_groups:
+        bias, tried = SEARCHED, AGAINST_GROUPS if groups.path else {}
+        shared_against = {**shared, "groups": groups.path}
+    else:
+        bias = request.stage_one(plan.size)
+        tried = {bias.method: (bias.method, bias.settings)}
+        shared |= {} if bias.columns is None else {"columns": list(bias.columns)}
+        shared_against = shared
+    against = {}
+    for name, (method, settings) in tried.items():
+        asked = without(request.changes, set(lookup("method", "flac").options) - set(lookup("method", method).options))
+        chosen = {**settings, **shared_against, **plan.of(name).settings(), **asked}
+        against[name] = resolve(request.dataset, method, request.seed, chosen)
+    plain_changes = without(own, lookup("method", "flac").options)
+    plain = resolve(request.dataset, VANILLA, request.seed, {**shared, **plan.of(VANILLA).settings(), **plain_changes})
     return Models(bias, plain, against)
 
 
@@ -139,9 +162,12 @@ class Schedule:
     workspace: Workspace
     clock: TimeBudget
 
-    def decide(self, plan: DebiasPlan, config: RunConfig, epoch: float) -> DebiasPlan:
-        """How many epochs it gets: as planned, or fewer if time is short; `epoch`: seconds that each one costs."""
-        model, planned = config.method, plan.of(config.method).epochs
+    def decide(self, plan: DebiasPlan, model: str, config: RunConfig, epoch: float) -> DebiasPlan:
+        """How many epochs it gets: as planned, or fewer if time is short.
+
+        `epoch`: seconds that an epoch costs, of this model and those after it, which are trained as long.
+        """
+        planned = plan.of(model).epochs
         if model in plan.epochs or "epochs" in self.request.changes or self.workspace.run(config).done:
             return plan
         epochs = self.clock.affords(epoch, planned)
@@ -160,10 +186,13 @@ def _pace(run: Run, models: Models) -> float | None:
 
 
 def _dry_runs(models: Models, workspace: Workspace) -> None:
-    """Before the first model is trained: what would end any of them."""
-    for config in (models.plain, models.against, _guesser(models.against)):
-        dry_run(config, workspace)
-    validation = load_split(models.against, workspace.data, "validation")
+    """Before the first model is trained: what would end any of them. Groups are not known yet."""
+    dry_run(models.plain, workspace)
+    for config in models.against.values():
+        if config.bias_model is not None:
+            dry_run(config, workspace)
+            dry_run(_guesser(config), workspace)
+    validation = load_split(models.plain, workspace.data, "validation")
     if validation is None or not len(validation):
         raise UserError("there is no validation image to choose by: add images, or a folder 'val'")
 
@@ -174,15 +203,22 @@ def _trained(config: RunConfig, workspace: Workspace, *, as_bias_model: bool = F
     return run
 
 
-def _choice(runs: dict[str, Run], against: RunConfig, workspace: Workspace) -> ModelChoice:
+def _choice(runs: dict[str, Run], models: Models, groups: TrainingGroups, workspace: Workspace) -> ModelChoice:
+    if not models.against:
+        return ModelChoice(VANILLA, "no evidence", [f"The vanilla model is kept. {groups.says}"], None, {}, {})
+    name, against = next(iter(models.against.items()))
     validation = load_split(against, workspace.data, "validation")
     assert validation is not None
+    tables = {name: predict_run(run, validation) for name, run in runs.items()}
+    pairs = float(runs[name].result["bias_model_quality"].get("pairs", 0.0))
+    classes = validation.task.classes
+    if validation.guess is not None:
+        choice = choose(tables, validation.guess, pairs, guess_is_class=False, classes=classes)
+        return replace(choice, reasons=[choice.reasons[0], groups.says, *choice.reasons[1:]])
     guesser = _guesser(against)
     guess = predict_run(_trained(guesser, workspace, as_bias_model=True), validation).prediction
-    tables = {name: predict_run(run, validation) for name, run in runs.items()}
-    pairs = float(runs[against.method].result["bias_model_quality"].get("pairs", 0.0))
     of_classes = (guesser.target, guesser.dataset) == ("class", against.dataset) and _same_images(guesser, against)
-    return choose(tables, guess, pairs, guess_is_class=of_classes, classes=validation.task.classes)
+    return choose(tables, guess, pairs, guess_is_class=of_classes, classes=classes)
 
 
 def _guesser(against: RunConfig) -> RunConfig:
@@ -205,14 +241,28 @@ def _same_images(one: RunConfig, other: RunConfig) -> bool:
 def _announcement(request: Request, size: TrainingSetup, bias: BiasModel, clock: TimeBudget) -> str:
     seconds = size.seconds(bias.work) + clock.spent
     time = duration(seconds) if clock.budget is None else f"{duration(seconds)} of {duration(clock.budget)}"
+    first = "The shortcut, which comes first" if request.by_groups else "Bias model, which comes first"
     return (
-        f"{request.path}: {size.net} on images of {size.size} pixels, {size.epochs} epochs, batches of "
-        f"{size.batch_size}; about {time} in all. Bias model, which comes first: {bias.says}."
+        f"{request.path}: {size.net}{_start(size)} on images of {size.size} pixels, {size.epochs} epochs, batches of "
+        f"{size.batch_size}; about {time} in all. {first}: {bias.says}."
     )
 
 
+def _start(size: TrainingSetup) -> str:
+    if size.net not in PRETRAINED:
+        return ""
+    if size.pretrained:
+        return ", from ImageNet weights,"
+    return ", from scratch (better: fairflac data get imagenet-weights),"
+
+
 def _leave(
-    request: Request, choice: ModelChoice, runs: dict[str, Run], plan: DebiasPlan, clock: TimeBudget
+    request: Request,
+    choice: ModelChoice,
+    runs: dict[str, Run],
+    plan: DebiasPlan,
+    groups: TrainingGroups,
+    clock: TimeBudget,
 ) -> DebiasResult:
     output, kept = request.output, runs[choice.kept]
     exported = export(kept, "safetensors", output / "model.safetensors")  # with its card
@@ -227,6 +277,7 @@ def _leave(
         "lean": choice.lean and {name: value._asdict() for name, value in choice.lean._asdict().items()},
         "gains": {name: gain._asdict() for name, gain in choice.gains.items()},
         "clearly_worse": {name: [_change(one, kept) for one in lost] for name, lost in choice.worse.items()},
+        "groups": groups.as_dict() if request.by_groups else None,
         "plan": {**asdict(plan.size), "epochs_by_model": plan.epochs},
         "budget": clock.budget,
         "seconds": round(clock.spent, 1),

@@ -16,16 +16,27 @@ from PIL import Image
 from fairflac.config.run_config import finished
 from fairflac.data.own.csv_file import NEEDED, list_table, read_csv
 from fairflac.data.own.folder import list_folder
-from fairflac.data.own.groups import GUESS, check_groups, has_guesses
+from fairflac.data.own.groups import check_groups, has_guesses
 from fairflac.data.own.listing import Listing
 from fairflac.data.pixels.decode import decode
 from fairflac.data.sets.fairface import PUBLISHED, FairFace
-from fairflac.debiasing.budget import USUAL, BiasModelCost, TimeBudget, TrainingSetup, batch_size, choose_setup, epochs
+from fairflac.debiasing.budget import (
+    AGAINST,
+    SEARCH,
+    USUAL,
+    BiasModelCost,
+    TimeBudget,
+    TrainingSetup,
+    batch_size,
+    choose_setup,
+    epochs,
+)
 from fairflac.errors import UserError, unknown
-from fairflac.nets.weights import read_state
+from fairflac.nets.weights import imagenet_file, read_state, sha256_of
 from fairflac.system.files import write_text
 
 VANILLA = "vanilla"
+DISCOVER = "discover"
 # Label-free kinds (recipes/folder.toml); early is the cheapest of those that find the right pairs, see docs/results.md.
 KINDS = ("early", "gce", "small", "vanilla")
 FAIRFACE = "fairface:"
@@ -43,6 +54,17 @@ class BiasModel:
     work: BiasModelCost  # that it takes
     run: Path | None = None  # where a finished one lies
     columns: tuple[str, ...] | None = None  # attributes that are known for all images, where one is not
+
+
+# What is trained against groups: by name, the method and its settings. Why these: docs/results.md.
+AGAINST_GROUPS: dict[str, tuple[str, dict[str, Any]]] = {
+    "flac": ("flac", {"targets": "reachable"}),
+    "balanced": ("balanced", {}),
+}
+# Stands in for a bias model where groups are searched for; each model more costs about as much as vanilla.
+SEARCHED = BiasModel(
+    "flac", {}, "searched for in frozen features", BiasModelCost(runs=AGAINST * (len(AGAINST_GROUPS) - 1))
+)
 
 
 def bias_model(word: str, size: TrainingSetup) -> BiasModel:
@@ -65,8 +87,8 @@ def bias_model(word: str, size: TrainingSetup) -> BiasModel:
         weights = {"bias_model.weights": str(path.resolve()), "bias_model.epochs": 0, "bias_output": "features"}
         return BiasModel("flac-b", weights, f"weights of {path.name}", _early(size))
     raise UserError(
-        f"bias model '{word}': this is no run directory and no weight file; give one, or one of {', '.join(KINDS)}, "
-        f"or {FAIRFACE}gender, {FAIRFACE}race, {FAIRFACE}age"
+        f"bias model '{word}': this is no run directory and no weight file; give one, or one of "
+        f"{', '.join((DISCOVER, *KINDS))}, or {FAIRFACE}gender, {FAIRFACE}race, {FAIRFACE}age"
     )
 
 
@@ -184,6 +206,8 @@ class Request:
         """The same for the same request of the same images; a plan is made once, however fast the machine is later."""
         names = sorted(self.listing().names)
         asked = [str(self.path.resolve()), self.budget, self.seed, sorted(map(str, self.changes.items())), names]
+        if self.by_groups and self.attribute_from is not None:
+            asked.append(sha256_of(self.attribute_from))
         return sha256(json.dumps(asked).encode(errors="surrogateescape")).hexdigest()[:16]
 
     def listing(self) -> Listing:
@@ -192,19 +216,23 @@ class Request:
             return list_folder(self.path)
         return list_table(self.path, (), self.allow_outside)
 
+    @property
+    def by_groups(self) -> bool:
+        """A value is found, or given, for every image, where a bias model would learn to tell it."""
+        return self.attribute is None and (self.attribute_from is not None or self.bias_model == DISCOVER)
+
+    def check_groups(self) -> None:
+        """The table of `discover`, as a person may have edited it. Its images are those of this request."""
+        if self.attribute is None and self.attribute_from is not None:
+            if not has_guesses(self.attribute_from):
+                raise UserError("attribute_from says where labels are: name the attribute too")
+            check_groups(self.attribute_from, self.listing())
+
     def stage_one(self, size: TrainingSetup) -> BiasModel:
-        if self.attribute_from is not None and self.attribute is None:
-            return self._taught_groups(self.attribute_from)
+        """What was asked for, where it is not groups."""
         if self.attribute is None:
             return bias_model(self.bias_model, size)
         return taught(self.path, self.attribute, self.attribute_from, self.output, allow_outside=self.allow_outside)
-
-    def _taught_groups(self, groups: Path) -> BiasModel:
-        """Of `discover`, as a person may have edited it. Its images are those of this request, wherever it lies."""
-        if not has_guesses(groups):
-            raise UserError("attribute_from says where labels are: name the attribute too")
-        check_groups(groups, self.listing())
-        return taught(self.path, GUESS, groups, self.output, allow_outside=True)
 
     def provisional(self) -> TrainingSetup:
         """What would be trained if time did not matter; nothing is measured for it."""
@@ -221,6 +249,7 @@ class DebiasPlan:
     key: str  # of the request
     size: TrainingSetup
     epochs: dict[str, int]  # by model, as decided when its turn came
+    groups: dict[str, Any] | None = None  # that were found, see `TrainingGroups`
 
     def of(self, model: str) -> TrainingSetup:
         """As decided; a model whose turn has not come gets no more than vanilla, or they could not be compared."""
@@ -233,24 +262,32 @@ class DebiasPlan:
         plan.write()
         return plan
 
+    def with_groups(self, groups: dict[str, Any]) -> "DebiasPlan":
+        """Written down, so that they are searched for once."""
+        plan = replace(self, groups=groups)
+        plan.write()
+        return plan
+
     def write(self) -> None:
-        content = {"key": self.key, "size": asdict(self.size), "epochs": self.epochs}
+        content = {"key": self.key, "size": asdict(self.size), "epochs": self.epochs, "groups": self.groups}
         write_text(self.path, json.dumps(content, indent=1))
 
 
-def planned(request: Request, clock: TimeBudget, work: BiasModelCost) -> DebiasPlan:
-    """As kept from an earlier call, or made now; `work`: that the bias model takes."""
+def planned(request: Request, clock: TimeBudget, work: BiasModelCost, data: Path) -> DebiasPlan:
+    """As kept from an earlier call, or made now; `work`: that the bias model takes, `data`: where weights may be."""
     path, key = request.output / PLAN, request.key()
     with suppress(OSError, ValueError, KeyError, TypeError):  # there may be none, or a damaged one
         kept = json.loads(path.read_text())
         if kept["key"] == key:
-            return DebiasPlan(
-                path, key, TrainingSetup(**kept["size"]), {name: int(n) for name, n in kept["epochs"].items()}
-            )
+            epochs_by_model = {name: int(n) for name, n in kept["epochs"].items()}
+            return DebiasPlan(path, key, TrainingSetup(**kept["size"]), epochs_by_model, kept.get("groups"))
     listing = request.listing()
     side, reading = look_at(listing)
+    if request.by_groups:
+        reading += len(listing.names) * SEARCH
+    images, weights = training_images(listing), imagenet_file(data).is_file()
     work = replace(work, reading=reading)
-    plan = DebiasPlan(path, key, choose_setup(training_images(listing), side, clock, work, request.changes), {})
+    plan = DebiasPlan(path, key, choose_setup(images, side, clock, work, request.changes, pretrained=weights), {})
     plan.write()
     return plan
 

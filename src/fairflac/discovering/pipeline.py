@@ -66,6 +66,7 @@ class DiscoverRequest:
     output: Path
     witness: str
     features: Path | Classifier | None  # a .npy file, a network, or whatever is there
+    test: float = 0.2  # the share of the images that is not looked at, where there is no test split
     seed: int = 0
     allow_outside: bool = False
     strict: bool = False
@@ -74,29 +75,20 @@ class DiscoverRequest:
 
 def discover(request: DiscoverRequest, root: Path) -> Discovery:
     """`root`: of datasets, where the cache and the ImageNet weights are."""
-    check_folder(request.output)
-    check_witness(request.witness)
-    path, seed, strict = request.path, request.seed, request.strict
-    dataset = (
-        Folder(seed, path=path, strict=strict)
-        if path.is_dir()
-        else Table(seed, path=path, columns=(), allow_outside=request.allow_outside, strict=strict)
-    )
-    listing = dataset.listing().distinct()
-    classes = checked_classes(listing)
-    source = _source(request.features, len(listing.names), root)
-    read = read_listing(listing, source.decoded_size, root / "cache", fit=source.fit, strict=strict)
-    y = np.searchsorted(classes, np.array(read.listing.labels))
-    parts = split_places(read.listing, dataset.reading(root), read.images.digests, y)
-    rows = np.sort(np.concatenate([parts["train"], parts["validation"]]))
-    _check_counts(path, classes, np.bincount(y[rows], minlength=len(classes)))
-    features = source.rows(read, rows, root / "cache", silent=request.silent)
-    rounds = search(features, y[rows], request.witness, seed=seed, silent=request.silent)
+    return search_images(SearchedImages.open(request, root), request)
+
+
+def search_images(images: "SearchedImages", request: DiscoverRequest) -> Discovery:
+    """In images that are read already."""
+    rows, y = images.rows, images.y[images.rows]
+    images.check_counts()
+    features = images.features(rows)
+    rounds = search(features, y, request.witness, seed=request.seed, silent=request.silent)
     found = Discovery(
-        listing=read.listing.take(rows.tolist()),
-        classes=tuple(classes),
-        y=y[rows],
-        images=read.images.pixels[rows],
+        listing=images.read.listing.take(rows.tolist()),
+        classes=images.classes,
+        y=y,
+        images=images.read.images.pixels[rows],
         features=tuple(features),
         rounds=tuple(rounds),
         groups=request.output / GROUPS,
@@ -104,6 +96,64 @@ def discover(request: DiscoverRequest, root: Path) -> Discovery:
     )
     write_groups(found.groups, found.listing, _columns(found))
     return found
+
+
+@dataclass(frozen=True)
+class SearchedImages:
+    """The images of a request, as they are searched."""
+
+    path: Path
+    read: ReadListing  # M images
+    classes: tuple[str, ...]
+    y: np.ndarray  # (M,)
+    rows: np.ndarray  # (N,) places of those that are trained on or validated with
+    source: "_Source"
+    cache: Path
+    silent: bool
+
+    @classmethod
+    def open(cls, request: DiscoverRequest, root: Path) -> "SearchedImages":
+        """`root`: of datasets, where the cache and the ImageNet weights are."""
+        check_folder(request.output)
+        check_witness(request.witness)
+        path, strict = request.path, request.strict
+        dataset = (
+            Folder(request.seed, path=path, test=request.test, strict=strict)
+            if path.is_dir()
+            else Table(
+                request.seed,
+                path=path,
+                columns=(),
+                test=request.test,
+                allow_outside=request.allow_outside,
+                strict=strict,
+            )
+        )
+        listing = dataset.listing().distinct()
+        classes = checked_classes(listing)
+        source = _source(request.features, len(listing.names), root)
+        read = read_listing(listing, source.decoded_size, root / "cache", fit=source.fit, strict=strict)
+        y = np.searchsorted(classes, np.array(read.listing.labels))
+        parts = split_places(read.listing, dataset.reading(root), read.images.digests, y)
+        rows = np.sort(np.concatenate([parts["train"], parts["validation"]]))
+        return cls(path, read, tuple(classes), y, rows, source, root / "cache", request.silent)
+
+    def features(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """By kind (len(rows), D), standardised as those of `self.rows` are."""
+        own = self.source.rows(self.read, self.rows, self.cache, silent=self.silent)
+        if rows is self.rows:
+            return {name: standardised(features) for name, features in own.items()}
+        asked = self.source.rows(self.read, rows, self.cache, silent=self.silent)
+        return {name: standardised(features, own[name]) for name, features in asked.items()}
+
+    def check_counts(self) -> None:
+        counts = np.bincount(self.y[self.rows], minlength=len(self.classes))
+        for label, count in zip(self.classes, counts.tolist(), strict=True):
+            if count < FEWEST:
+                raise UserError(
+                    f"class '{label}' in '{self.path}' has {count} image(s) to learn from, without those to test on: "
+                    f"discovery needs {FEWEST} of each class"
+                )
 
 
 @dataclass(frozen=True)
@@ -115,14 +165,19 @@ class _Source:
     extractors: tuple[FeatureExtractor, ...] = ()
     given: Mapping[str, np.ndarray] = field(default_factory=dict)  # by name (M, D), of all images that are listed
 
+    @property
+    def kinds(self) -> list[str]:
+        """The best first."""
+        return [*(one.says for one in self.extractors), *self.given]
+
     def rows(self, read: ReadListing, rows: np.ndarray, cache: Path, *, silent: bool) -> dict[str, np.ndarray]:
-        """By name (N, D), standardised, of some of the images that could be read."""
+        """By kind (N, D), of some of the images that could be read."""
         pixels = read.images.pixels[rows]
         found = {one.says: extract(one, pixels, cache, silent=silent) for one in self.extractors}
         for name, table in self.given.items():
             found[name] = table[read.images.kept][rows]
             check_order(found[name], np.unique(np.array(read.listing.labels)[rows], return_inverse=True)[1], name)
-        return {name: standardised(features) for name, features in found.items()}
+        return found
 
 
 def _source(features: Path | Classifier | None, count: int, root: Path) -> _Source:
@@ -148,15 +203,6 @@ def _of_network(model: Classifier) -> FeatureExtractor:
 
     probe = np.random.default_rng(0).integers(0, 256, (2, *model.image_size, 3), dtype=np.uint8)
     return FeatureExtractor(model.source, model.decoded_size, sha256(seen(probe).tobytes()).hexdigest(), seen)
-
-
-def _check_counts(path: Path, classes: list[str], counts: np.ndarray) -> None:
-    for label, count in zip(classes, counts.tolist(), strict=True):
-        if count < FEWEST:
-            raise UserError(
-                f"class '{label}' in '{path}' has {count} image(s) to learn from, without those to test on: discovery "
-                f"needs {FEWEST} of each class"
-            )
 
 
 def _columns(discovery: Discovery) -> dict[str, list[str]]:

@@ -58,6 +58,23 @@ def bias_source(config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run
     return BiasSource(Frozen(model.net), table, stored["quality"], counts)
 
 
+SURE = 50.0  # a logit beside zeros, of which softmax makes 1 and 0
+
+
+def groups_source(config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run) -> BiasSource:
+    """Groups that were found or given, as a bias model that knows these images and is sure of their values."""
+    assert data.guess is not None
+    sides = np.eye(int(data.guess.max()) + 1, dtype=np.float32)[data.guess]  # (N, K)
+    quality: dict[str, float] = {}
+    if fabric.is_global_zero:
+        numbers, pairs_per_batch = measure(None, sides, sides, data, "class", config)
+        quality = {name: value for name, value in numbers.items() if not name.startswith("class_probe")}
+        with replacing(run.pairs_per_batch) as stream:
+            np.save(stream, pairs_per_batch)
+    values = torch.from_numpy(sides).to(fabric.device)
+    return BiasSource(None, Output(values * SURE, values), quality, count_guesses(data.y, data.guess))
+
+
 def _store(
     config: RunConfig, run: Run, bias_run: Run, model: Method, data: BiasedDataset, fabric: Fabric, cached: bool
 ) -> None:
@@ -85,7 +102,7 @@ def judged(output: Output, data: BiasedDataset, bias_config: RunConfig, config: 
     """How good a bias model is for a run, by its output for the training set; `trained`: its logits mean something."""
     matched = matched_output(*output, config.method_options.get("bias_output", "features")).cpu().numpy()
     logits, features = (part.cpu().numpy() for part in output)
-    return measure(logits.argmax(1) if trained else None, features, matched, data, bias_config, config)
+    return measure(logits.argmax(1) if trained else None, features, matched, data, bias_config.target, config)
 
 
 def _checksum(model: Method, data: BiasedDataset) -> str:

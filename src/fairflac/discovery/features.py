@@ -115,8 +115,9 @@ def read_features(path: Path, rows: int) -> np.ndarray:
     return found.astype(np.float32)
 
 
-def standardised(features: np.ndarray) -> np.ndarray:
-    """Every number with mean 0 and deviation 1; one that is the same for all images is 0."""
-    spread = features.std(0)
-    scaled: np.ndarray = ((features - features.mean(0)) / np.where(spread > 1e-12, spread, 1)).astype(np.float32)
+def standardised(features: np.ndarray, like: np.ndarray | None = None) -> np.ndarray:
+    """Every number with mean 0 and deviation 1 (of the images `like`, if given); one that is always the same is 0."""
+    like = features if like is None else like
+    spread = like.std(0)
+    scaled: np.ndarray = ((features - like.mean(0)) / np.where(spread > 1e-12, spread, 1)).astype(np.float32)
     return scaled

@@ -26,7 +26,7 @@ def measure(
     features: np.ndarray,  # (N, D_b)
     matched: np.ndarray,  # (N, D_m) what pairs are found by: the same, or probabilities
     data: BiasedDataset,  # the same N samples
-    bias_config: RunConfig,
+    target: str,  # what the bias model predicts: `class`, or an attribute
     config: RunConfig,
 ) -> Quality:
     """The quality gate. Attribute labels, where they are known, serve this measurement and nothing else.
@@ -41,7 +41,7 @@ def measure(
     Each has its 95 % interval and how much was looked at beside it, as `pairs.low`, `pairs.high` and `pairs.n`.
     """
     few = np.random.default_rng(0).permutation(len(data))[:PROBED]
-    quality = {} if prediction is None else _agreement(prediction, bias_config.target, data)
+    quality = {} if prediction is None else _agreement(prediction, target, data)
     for name, values in data.bias.items():
         quality[f"attribute_probe:{name}"] = measure_probe(features[few], values[few], balanced(values[few]))
     joint = data.joint_bias()

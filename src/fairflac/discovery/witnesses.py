@@ -149,6 +149,20 @@ def _taken_over(unseen: Tensor, labels: Tensor, generator: torch.Generator) -> T
     return torch.where(flip, said, labels)
 
 
+def filled(features: np.ndarray, value: np.ndarray, confidence: np.ndarray) -> Testimony:
+    """Values of some images (-1: not known) → of all: those that lack one get it from a linear model of the others."""
+    from sklearn.linear_model import LogisticRegression
+
+    known = value >= 0
+    if known.all():
+        return Testimony(value, confidence)
+    model = LogisticRegression(C=ORDINARY, max_iter=1000).fit(features[known], value[known])
+    shares = model.predict_proba(features[~known])
+    value, confidence = value.copy(), confidence.copy()
+    value[~known], confidence[~known] = model.classes_[shares.argmax(1)], shares.max(1)
+    return Testimony(value, confidence)
+
+
 WITNESSES: dict[str, Witness] = {"linear": linear, "clusters": clusters, "twins": twins}
 
 

@@ -1,12 +1,14 @@
 """Losses and weights that make some samples count more: easy ones, hard ones, rare ones, those of a bad group."""
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from fairflac.errors import UserError
 from fairflac.losses.gather import gather
+from fairflac.types import Batch, BiasModelMissing
 
 
 def gce_loss(logits: Tensor, y: Tensor, q: float = 0.7) -> Tensor:
@@ -78,6 +80,44 @@ def bias_balanced_loss(logits: Tensor, y: Tensor, bias: Tensor, prior: Tensor) -
     """
     log_prior = (prior + NEVER).log().float()
     return F.cross_entropy(logits.float() + log_prior[bias], y)
+
+
+Balance = Literal["batches", "logits"]
+
+
+class GuessedGroups:
+    """Groups of class and guessed attribute that count alike in training, by what is drawn or by the logits.
+
+    Args:
+        balance: `batches` draws each group equally often; `logits` adds log P(y | guess) as `bias_balanced_loss` does.
+        num_classes: C.
+    """
+
+    def __init__(self, balance: Balance, num_classes: int) -> None:
+        self.balance, self.num_classes = balance, num_classes
+        self.weights: Tensor | None = None  # (N,) how often each sample is drawn
+        self.log_prior: Tensor | None = None  # (K, C)
+
+    def start(self, training_set: Batch) -> None:
+        """Count the groups of the whole training set, in index order."""
+        try:
+            logits = training_set.bias_logits
+        except BiasModelMissing:
+            raise UserError(
+                "balance asks the bias model about all images before training: leave bias_features = 'cached'"
+            ) from None
+        guess, y = logits.argmax(1), training_set.y
+        if self.balance == "batches":
+            group = guess * self.num_classes + y
+            self.weights = 1 / group.bincount()[group]
+            return
+        sizes = {"num_classes": self.num_classes, "num_bias": logits.shape[1]}
+        prior = class_given_bias(y, guess, torch.ones(len(y), device=y.device), **sizes)
+        self.log_prior = (prior + NEVER).log().float()
+
+    def adjusted(self, logits: Tensor, bias_logits: Tensor) -> Tensor:
+        """(B, C) what cross-entropy sees in training: with the prior of the guess, or as they are."""
+        return logits if self.log_prior is None else logits.float() + self.log_prior[bias_logits.argmax(1)]
 
 
 class GroupWeights(nn.Module):

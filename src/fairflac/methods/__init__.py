@@ -1,5 +1,6 @@
 """All methods by name."""
 
+from fairflac.methods.balanced import Balanced
 from fairflac.methods.base import Frozen, Method
 from fairflac.methods.bc_bb import BCBB
 from fairflac.methods.cgl import CGL
@@ -28,6 +29,7 @@ METHODS: dict[str, type[Method]] = {
         GCE,
         FLAC,
         FLACB,
+        Balanced,
         DI,
         EnD,
         GroupDRO,

@@ -12,6 +12,7 @@ from torch import Tensor
 from fairflac.losses.contrastive import supcon_loss
 from fairflac.losses.flac import Divergence, FLACLoss, Kernel, Pairs, Reduction, Targets
 from fairflac.losses.gather import gather
+from fairflac.losses.reweighting import Balance, GuessedGroups
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
@@ -36,12 +37,13 @@ class PairMatching(Method, ABC):
     """L = L_task + alpha * L_FLAC (Eq. 7), with L_task = ce_weight * CE, or SupCon + ce_weight * CE over two views.
 
     The two final classes below differ in their bias model only. `kernel`, `divergence` and `pairs` are the paper's
-    ablations. Three are ours. `bias_output`: pairs are found by the bias model's `features`, as in the paper, or by its
+    ablations. Four are ours. `bias_output`: pairs are found by the bias model's `features`, as in the paper, or by its
     `probabilities`; features of photographs can all be at about the same distance from each other, so that the
     threshold of Eq. 1 puts every pair of one class into S and none of two classes. `reduction = "batch"`: the sum over
     S is divided by the number of samples, where `mean` divides by |S|, so that one alpha does for few pairs and many.
     `targets = "reachable"`: dissimilarities are moved into the range that the trained model's similarities can have,
-    see `FLACLoss`; where S is large and the bias model sure of itself, this is what lets the loss fall.
+    see `FLACLoss`; where S is large and the bias model sure of itself, this is what lets the loss fall. `balance`: all
+    groups of class and guess count alike, as in `balanced`.
     """
 
     needs_bias_model: ClassVar[bool] = True
@@ -61,8 +63,10 @@ class PairMatching(Method, ABC):
         bias_output: BiasOutput = "features",
         reduction: Reduction = "mean",
         targets: Targets | None = None,  # None: `dissimilarity`, as in the paper
+        balance: Balance | None = None,
     ) -> None:
         super().__init__(net, spec)
+        self.groups = None if balance is None else GuessedGroups(balance, spec.num_classes)
         self.bias_output = bias_output
         self.terms: list[float] = []  # FLAC's loss in the epochs since training was started or went on
         self.alpha = alpha
@@ -78,11 +82,20 @@ class PairMatching(Method, ABC):
             targets=targets or "dissimilarity",
         )
 
+    def prepare(self, training_set: Batch) -> None:
+        if self.groups is not None:
+            self.groups.start(training_set)
+
+    def sample_weights(self) -> Tensor | None:
+        return None if self.groups is None else self.groups.weights
+
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
         views = len(batch.views)
         output = self.net(torch.cat(batch.views))  # (views · B, …)
-        y = batch.y.repeat(views)
-        ce = F.cross_entropy(output.logits, y)
+        y, logits = batch.y.repeat(views), output.logits
+        if self.groups is not None:
+            logits = self.groups.adjusted(logits, batch.bias_logits.repeat(views, 1))
+        ce = F.cross_entropy(logits, y)
         # Pairs are formed over the batch of all processes.
         features, all_y = gather(output.features), gather(y)
         matched = matched_output(batch.bias_logits, batch.bias_features, self.bias_output)

@@ -14,11 +14,12 @@ from fairflac.data import DATASETS
 from fairflac.data.base import BiasedDataset, Split
 from fairflac.data.own.csv_file import Table
 from fairflac.data.own.folder import Folder
+from fairflac.data.own.groups import with_guesses
 from fairflac.errors import UserError, unknown
 from fairflac.methods import METHODS
 from fairflac.methods.base import Method
 from fairflac.nets import NETS
-from fairflac.nets.weights import IMAGENET, find_imagenet_file
+from fairflac.nets.weights import IMAGENET, find_imagenet_file, sha256_of
 from fairflac.runs.directory import Run
 from fairflac.system import checkpoint
 from fairflac.system.files import data_root
@@ -30,12 +31,15 @@ SMALLEST = 8  # images in a batch that is worth a proposal
 def load_split(config: RunConfig, root: Path, split: Split) -> BiasedDataset | None:
     """One split of the run's dataset, with the run's target as class."""
     dataset: Any = DATASETS[config.dataset]
-    loaded: BiasedDataset | None = dataset(config.seed, **config.data_options).load(root, split)
+    built = dataset(config.seed, **config.data_options)
+    loaded: BiasedDataset | None = built.load(root, split)
     if loaded is None:
         return None
     said, found = dataset.framing.stored(loaded.task.image_size), loaded.images.shape[1:-1]
     if found not in ((), said):  # vectors have no size
         raise UserError(f"{config.dataset} keeps images of {found}, and its framing says {said}: correct one of them")
+    if config.data_options.get("groups"):
+        loaded = with_guesses(loaded, built.groups, built.listing())
     return loaded.with_target(config.target)
 
 
@@ -44,8 +48,9 @@ def images_of(config: RunConfig) -> str | None:
     dataset: Any = DATASETS[config.dataset]
     if dataset not in (Folder, Table):
         return None
-    identity: str = dataset(config.seed, **config.data_options).listing().identity
-    return identity
+    built = dataset(config.seed, **config.data_options)
+    identity: str = built.listing().identity
+    return identity if built.groups is None else f"{identity} {sha256_of(built.groups)[:16]}"
 
 
 class Splits(NamedTuple):

@@ -14,10 +14,12 @@ from fairflac.config.run_config import RunConfig
 from fairflac.data import imagenet_weights
 from fairflac.data.base import BiasedDataset
 from fairflac.data.batches import inputs_of
+from fairflac.data.own.groups import given_share
 from fairflac.data.pixels.augment import make_augmentation
-from fairflac.discovery.bias_model import BiasSource, bias_source
+from fairflac.discovery.bias_model import BiasSource, bias_source, groups_source
 from fairflac.discovery.quality import quality_line
 from fairflac.errors import UserError
+from fairflac.methods import METHODS
 from fairflac.methods.base import Method
 from fairflac.metrics import summary
 from fairflac.metrics.groups import class_numbers
@@ -150,8 +152,8 @@ def _check_images(config: RunConfig, run: Run) -> None:
     known = run.images.read_text() if run.images.exists() else ""  # a run of an earlier version does not say
     if known and known != images_of(config):
         raise UserError(
-            f"'{config.data_options['path']}' has other images, labels or splits than '{run.path}' was begun with: "
-            "begin in another folder, or train it anew (--restart; in Python resume=False)"
+            f"'{config.data_options['path']}' has other images, labels, splits or groups than '{run.path}' was begun "
+            "with: begin in another folder, or train it anew (--restart; in Python resume=False)"
         )
 
 
@@ -165,7 +167,11 @@ def _train(
         tell_once(NO_WEIGHTS)
     if fabric.is_global_zero:
         Samples.of(data).save(run.samples)
-    bias = bias_source(config, data, fabric, run, bias_run) if bias_run else None
+    bias = None
+    if bias_run:
+        bias = bias_source(config, data, fabric, run, bias_run)
+    elif METHODS[config.method].needs_bias_model:
+        bias = groups_source(config, data, fabric, run)
     torch.manual_seed(config.seed)  # the same initial weights on all processes
     method = build_method(config, data.task, workspace.data)
     label = label or (config.method if config.target == "class" else _bias_label(config))
@@ -179,6 +185,8 @@ def _train(
     if bias_run and bias and bias.guess_counts is not None and not table.bias:
         guess = predictions(load_method(bias_run).to(fabric.device), test, fabric).prediction
         table = replace(table, guess=guess, guess_counts=bias.guess_counts)
+    elif bias and test.guess is not None and not table.bias:
+        table = replace(table, guess=test.guess, guess_counts=bias.guess_counts)
     if fabric.is_global_zero:
         if not workspace.silent and (collapse := collapse_advice(table, "test")):
             tell(f"{label}: {collapse}")
@@ -194,7 +202,7 @@ def _train(
             "training_images": training_images,
             **class_numbers(table, data.task.classes, training_images),
             "seconds": round(state.seconds, 1),
-            "attribute_labels": _attribute_labels(method, bias_run),
+            "attribute_labels": _attribute_labels(config, method, bias_run),
             "bias_model": None if bias_run is None else bias_run.path.name,
             "bias_model_quality": bias.quality if bias else {},
             "from_scratch": config.lacks_weights,
@@ -251,9 +259,11 @@ def _precision(method: Method, config: RunConfig, data: BiasedDataset, fabric: F
     return fabric.broadcast(chosen)
 
 
-def _attribute_labels(method: Method, bias_run: Run | None) -> float:
+def _attribute_labels(config: RunConfig, method: Method, bias_run: Run | None) -> float:
     """The share of the training images whose attribute labels were used, by the method or to train its bias model."""
     own = method.label_share if method.uses_bias_labels else 0.0
+    if method.needs_bias_model and config.data_options.get("groups"):
+        own = max(own, given_share(Path(config.data_options["groups"])))
     return max(own, bias_run.result.get("attribute_labels", 0.0) if bias_run else 0.0)
 
 

@@ -47,11 +47,13 @@ class Table(Dataset):
         validation: Share = 0.1,
         test: Share = 0.2,
         strict: bool = False,
+        groups: Path | None = None,
     ) -> None:
         self.seed = seed
         self.path = Path(path).expanduser()
         self.columns, self.allow_outside = columns, allow_outside
         self.size, self.validation, self.test, self.strict = size, validation, test, strict
+        self.groups = None if groups is None else Path(groups).expanduser()
 
     @classmethod
     def get(cls, root: Path, source: Path | None, say: Callable[[str], None]) -> None:

@@ -45,10 +45,12 @@ class Folder(Dataset):
         validation: Share = 0.1,
         test: Share = 0.2,
         strict: bool = False,  # an image that cannot be read is an error, instead of left out
+        groups: Path | None = None,  # guessed attribute values (`groups.csv`), in place of a bias model
     ) -> None:
         self.seed = seed
         self.path = Path(path).expanduser()
         self.size, self.validation, self.test, self.strict = size, validation, test, strict
+        self.groups = None if groups is None else Path(groups).expanduser()
 
     @classmethod
     def get(cls, root: Path, source: Path | None, say: Callable[[str], None]) -> None:

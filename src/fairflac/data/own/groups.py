@@ -5,14 +5,19 @@ import io
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from fairflac.data.base import BiasedDataset
 from fairflac.data.own.csv_file import NEEDED, list_table, read_csv
 from fairflac.data.own.listing import Listing
 from fairflac.errors import UserError
 from fairflac.system.files import write_text
 
 GUESS = "guess"  # the column of the first attribute that was found
+GIVEN = "given"  # a column that says `yes` where a person gave the value
 
 
 def write_groups(path: Path, listing: Listing, columns: Mapping[str, Sequence[str]]) -> None:
@@ -30,14 +35,11 @@ def has_guesses(table: Path) -> bool:
     return table.is_file() and GUESS in read_csv(table).header
 
 
-def check_groups(table: Path, photos: Listing, column: str = GUESS) -> None:
-    """All that a person who edited the table may have got wrong, before anything is trained."""
+def check_groups(table: Path, photos: Listing, column: str = GUESS) -> Listing:
+    """All that a person who edited the table may have got wrong, before anything is trained; then what it lists."""
     found = list_table(table, (column,), allow_outside=True)
-    known = {
-        os.path.realpath(photos.folder / name): label for name, label in zip(photos.names, photos.labels, strict=True)
-    }
-    for name, label in zip(found.names, found.labels, strict=True):
-        place = os.path.realpath(found.folder / name)
+    known = dict(zip(_places(photos.folder, photos.names), photos.labels, strict=True))
+    for name, place, label in zip(found.names, _places(found.folder, found.names), found.labels, strict=True):
         if place not in known:
             raise UserError(
                 f"'{name}' in '{table}' is none of the images of '{photos.source}': remove the line, or give the "
@@ -57,3 +59,39 @@ def check_groups(table: Path, photos: Listing, column: str = GUESS) -> None:
             f"column '{column}' of '{table}' has the unknown value '{rare}', of one image alone: "
             f"{f'give it one of {others}' if others else 'every value needs two images or more'}"
         )
+    return found
+
+
+def _places(folder: Path, names: Sequence[str]) -> list[str]:
+    """Where images lie, whatever a table calls them."""
+    return [os.path.realpath(folder / name) for name in names]
+
+
+def guessed_values(table: Path, photos: Listing, column: str = GUESS) -> tuple[np.ndarray, list[str]]:
+    """(N,) the number of each image's value, -1 where the table has none; and what the values are called."""
+    found = check_groups(table, photos, column)
+    names = sorted(set(found.attributes[column]))
+    known = dict(zip(_places(found.folder, found.names), found.attributes[column], strict=True))
+    values = (known.get(place) for place in _places(photos.folder, photos.names))
+    return np.array([-1 if value is None else names.index(value) for value in values], dtype=np.int64), names
+
+
+def with_guesses(data: BiasedDataset, table: Path, photos: Listing) -> BiasedDataset:
+    """A split with the values of a table, which has to have those of all images that are trained on."""
+    by_name = dict(zip(photos.names, guessed_values(table, photos)[0].tolist(), strict=True))
+    guess = np.array([by_name[str(name)] for name in data.names], dtype=np.int64)
+    unknown = np.flatnonzero(guess < 0)
+    if not len(unknown):
+        return replace(data, guess=guess)
+    if data.split == "train":
+        raise UserError(
+            f"'{table}' has no {GUESS} for '{data.names[unknown[0]]}', which is trained on: add a line for it "
+            "('fairflac debias' with attribute_from fills in what is missing)"
+        )
+    return data
+
+
+def given_share(table: Path) -> float:
+    """The share of the values that a person gave."""
+    rows = read_csv(table).rows
+    return sum(row.get(GIVEN) == "yes" for row in rows) / max(len(rows), 1)

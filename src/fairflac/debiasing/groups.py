@@ -1,0 +1,86 @@
+"""The groups that a model is trained against: found without a label, or given in a table that a person looked at."""
+
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairflac.data.own.groups import GIVEN, GUESS, guessed_values, write_groups
+from fairflac.debiasing.plan import HELD_OUT, Request
+from fairflac.discovering.page import verdict, write
+from fairflac.discovering.pipeline import FEWEST, DiscoverRequest, SearchedImages, search_images, value_name
+from fairflac.discovery.search import AUTO
+from fairflac.discovery.witnesses import Testimony, filled
+
+
+@dataclass(frozen=True)
+class TrainingGroups:
+    """A value for every image, or why there are none."""
+
+    path: str | None  # of the table; None: no shortcut was found
+    says: str  # a sentence
+    page: str | None = None  # that shows them
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def training_groups(request: Request, data: Path, folder: Path) -> TrainingGroups:
+    """Searched for, or read from the table that the user gave; images without a value get one from the others.
+
+    `data`: of datasets, where the cache and the ImageNet weights are; `folder`: for the table, whose name goes by its
+    content, so that other groups are another training.
+    """
+    asked = DiscoverRequest(
+        path=request.path,
+        output=request.output,
+        witness=AUTO,
+        features=None,
+        test=HELD_OUT,
+        seed=request.seed,
+        allow_outside=request.allow_outside,
+        strict=request.strict,
+    )
+    images = SearchedImages.open(asked, data)
+    if request.attribute_from is not None:
+        value, names = guessed_values(request.attribute_from, images.read.listing)
+        known = Testimony(value, np.ones(len(value)))
+        path = _written(images, images.source.kinds[0], known, names, folder, given=value >= 0)
+        return TrainingGroups(str(path), f"The groups are those of '{request.attribute_from}'.")
+    fewest = int(np.bincount(images.y[images.rows], minlength=len(images.classes)).min())
+    if fewest < FEWEST:
+        return TrainingGroups(
+            None, f"No shortcut was looked for: a class has {fewest} images to learn from, and {FEWEST} are needed."
+        )
+    found = search_images(images, asked)
+    write(found)
+    says = verdict(found)[0]
+    if not found.shortcuts:
+        return TrainingGroups(None, says, str(found.page))
+    best = found.shortcuts[0]
+    value, confidence = np.full(len(images.y), -1), np.ones(len(images.y))
+    value[images.rows], confidence[images.rows] = best.testimony.value, best.testimony.confidence
+    names = [value_name(number) for number in range(int(value.max()) + 1)]
+    known = Testimony(value, confidence)
+    path = _written(images, best.features, known, names, folder, given=np.zeros(len(value), dtype=bool))
+    return TrainingGroups(str(path), says, str(found.page))
+
+
+def _written(
+    images: SearchedImages, kind: str, known: Testimony, names: list[str], folder: Path, given: np.ndarray
+) -> Path:
+    """Of all images, those of the test split too, which training does not see."""
+    features = images.features(np.arange(len(images.y)))[kind]
+    every = filled(features, known.value, known.confidence)
+    columns = {
+        GUESS: [names[value] for value in every.value.tolist()],
+        "confidence": [f"{value:.3f}" for value in every.confidence.tolist()],
+        GIVEN: ["yes" if one else "no" for one in given.tolist()],
+    }
+    content = "\0".join([*images.read.listing.names, *columns[GUESS], *columns[GIVEN]])
+    path = folder / f"groups-{sha256(content.encode(errors='surrogateescape')).hexdigest()[:8]}.csv"
+    if not path.exists():
+        write_groups(path, images.read.listing, columns)
+    return path

@@ -1,0 +1,42 @@
+"""Balanced training: every group of class and guessed attribute counts alike."""
+
+from typing import ClassVar, final
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from fairflac.losses.reweighting import Balance, GuessedGroups
+from fairflac.methods.base import Method
+from fairflac.types import Batch, Minimise, Network, TaskSpec
+
+
+@final
+class Balanced(Method):
+    """Ordinary training in which all groups of class and guessed attribute count alike.
+
+    The attribute is what the bias model names, or what groups that were found say. `balance = "batches"` draws every
+    group equally often; `balance = "logits"` draws images as they come and adds log P(y | guess) to the logits of
+    training, CE(h(x) + log P(y | guess), y), so that the guess alone gains nothing.
+
+    Paper: Idrissi et al., Simple data balancing achieves competitive worst-group-accuracy, CLeaR 2022 (RWG), for
+    batches; Hong and Yang, NeurIPS 2021 (BiasBal), for logits.
+    Deviations: the attribute is guessed, where both papers have its labels; Adam, where the first uses SGD.
+    """
+
+    name: ClassVar[str] = "balanced"
+    needs_bias_model: ClassVar[bool] = True
+
+    def __init__(self, net: Network, spec: TaskSpec, *, balance: Balance = "batches") -> None:
+        super().__init__(net, spec)
+        self.groups = GuessedGroups(balance, spec.num_classes)
+
+    def prepare(self, training_set: Batch) -> None:
+        self.groups.start(training_set)
+
+    def sample_weights(self) -> Tensor | None:
+        return self.groups.weights
+
+    def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
+        loss = F.cross_entropy(self.groups.adjusted(self.net(batch.x).logits, batch.bias_logits), batch.y)
+        minimise(loss)
+        return {"loss": loss.detach()}
