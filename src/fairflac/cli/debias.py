@@ -75,6 +75,8 @@ def debias_command(
     said = [*result_alarms(result.runs), *result.choice.reasons]
     typer.echo("\n".join(["", *said, "", "On test images:", as_text(table), ""]))
     typer.echo(f"model:  {result.model}\nreport: {result.report}\ncard:   {result.card}")
+    if result.groups.page:
+        typer.echo(f"groups: {result.groups.page}")
     typer.echo(f"run:    {result.kept.path}\n{result.took}\n")
     following = (
         ["predict", str(left), "IMAGES"],

@@ -10,7 +10,7 @@ import numpy as np
 from fairflac.data.own.groups import GIVEN, GUESS, guessed_values, write_groups
 from fairflac.debiasing.plan import HELD_OUT, Request
 from fairflac.discovering.page import verdict, write
-from fairflac.discovering.pipeline import FEWEST, DiscoverRequest, SearchedImages, search_images, value_name
+from fairflac.discovering.pipeline import FEWEST, PAGE, DiscoverRequest, SearchedImages, search_images, value_name
 from fairflac.discovery.search import AUTO
 from fairflac.discovery.witnesses import Testimony, filled
 
@@ -57,6 +57,7 @@ def training_groups(request: Request, data: Path, folder: Path) -> TrainingGroup
     found = search_images(images, asked)
     write(found)
     says = verdict(found)[0]
+    says = f"{says} {PAGE} shows the images."
     if not found.shortcuts:
         return TrainingGroups(None, says, str(found.page))
     best = found.shortcuts[0]

@@ -36,7 +36,7 @@ from fairflac.metrics.evidence import (
 )
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.checks import alarms, sentences
-from fairflac.reporting.conclusions import GUESS, beside_sentences, gain_sentence, harm_sentence
+from fairflac.reporting.conclusions import FOUND, GUESS, beside_sentences, gain_sentence, harm_sentence
 from fairflac.reporting.naming import Names
 from fairflac.reporting.page import write as write_report
 from fairflac.runs.directory import CHOICE, Run, Workspace
@@ -73,6 +73,7 @@ class DebiasResult:
     model: Path
     report: Path
     card: Path
+    groups: TrainingGroups  # that were found; without a path where none were, or none were looked for
     took: str  # of the budget
 
 
@@ -90,7 +91,7 @@ def debias(request: Request, data: Path, clock: TimeBudget | None = None) -> Deb
         import_run(bias.run, workspace)
     _dry_runs(_models(request, plan, UNKNOWN_GROUPS), workspace)
     tell(_announcement(request, plan.size, bias, clock))
-    groups, pace = UNKNOWN_GROUPS, plan.size.epoch_seconds
+    groups, pace = NO_GROUPS, plan.size.epoch_seconds
     if request.by_groups:
         plan, groups = _with_groups(request, plan, workspace)
     models = _models(request, plan, groups)
@@ -107,7 +108,7 @@ def debias(request: Request, data: Path, clock: TimeBudget | None = None) -> Deb
     return _leave(request, choice, runs, plan, groups, clock)
 
 
-UNKNOWN_GROUPS = TrainingGroups(GROUPS, "")  # before they are searched for
+NO_GROUPS, UNKNOWN_GROUPS = TrainingGroups(None, ""), TrainingGroups(GROUPS, "")  # not searched for, or not yet
 
 
 def _with_groups(request: Request, plan: DebiasPlan, workspace: Workspace) -> tuple[DebiasPlan, TrainingGroups]:
@@ -115,7 +116,7 @@ def _with_groups(request: Request, plan: DebiasPlan, workspace: Workspace) -> tu
     kept = plan.groups and TrainingGroups(**plan.groups)
     if kept and all(Path(one).is_file() for one in (kept.path, kept.page) if one):
         return plan, kept
-    groups = training_groups(request, workspace.data, request.output / "runs")
+    groups = training_groups(request, workspace.data, workspace.runs.resolve())
     return plan.with_groups(groups.as_dict()), groups
 
 
@@ -213,7 +214,7 @@ def _choice(runs: dict[str, Run], models: Models, groups: TrainingGroups, worksp
     pairs = float(runs[name].result["bias_model_quality"].get("pairs", 0.0))
     classes = validation.task.classes
     if validation.guess is not None:
-        choice = choose(tables, validation.guess, pairs, guess_is_class=False, classes=classes)
+        choice = choose(tables, validation.guess, pairs, guess_is_class=False, classes=classes, what_a_guess_is=FOUND)
         return replace(choice, reasons=[choice.reasons[0], groups.says, *choice.reasons[1:]])
     guesser = _guesser(against)
     guess = predict_run(_trained(guesser, workspace, as_bias_model=True), validation).prediction
@@ -277,13 +278,13 @@ def _leave(
         "lean": choice.lean and {name: value._asdict() for name, value in choice.lean._asdict().items()},
         "gains": {name: gain._asdict() for name, gain in choice.gains.items()},
         "clearly_worse": {name: [_change(one, kept) for one in lost] for name, lost in choice.worse.items()},
-        "groups": groups.as_dict() if request.by_groups else None,
+        "groups": groups.as_dict(),
         "plan": {**asdict(plan.size), "epochs_by_model": plan.epochs},
         "budget": clock.budget,
         "seconds": round(clock.spent, 1),
     }
     write_text(output / CHOICE, json.dumps(record, indent=1))
-    return DebiasResult(choice, kept, runs, exported.file, report, exported.card, str(clock))
+    return DebiasResult(choice, kept, runs, exported.file, report, exported.card, groups, str(clock))
 
 
 def result_alarms(runs: dict[str, Run]) -> list[str]:
@@ -303,6 +304,7 @@ def choose(
     *,
     guess_is_class: bool = True,
     classes: Sequence[str] = (),
+    what_a_guess_is: str = GUESS,
 ) -> ModelChoice:
     """`tables`: validation predictions by model, vanilla among them; `guess`: (N,) what the bias model named there;
     `pairs`: in S, in a batch; `classes`: their names. Attribute labels that the tables carry are taken away first."""
@@ -324,7 +326,8 @@ def choose(
         kept, said = VANILLA, f"The vanilla model is kept: {name} is no clear gain."
     alike = "right and wrong guesses counting alike within a class"
     harm = [harm_sentence(other, lost, Names(list(classes), {}), alike) for other, lost in worse.items() if lost]
-    seen = [" ".join([GUESS, *beside_sentences(VANILLA, found)]), *(gain_sentence(*one) for one in gains.items())]
+    said_of_vanilla = " ".join([what_a_guess_is, *beside_sentences(VANILLA, found)])
+    seen = [said_of_vanilla, *(gain_sentence(*one) for one in gains.items())]
     judged = word([found.strength], blind=found.blind)
     return ModelChoice(kept, judged, [f"{said} {WHERE}", *harm, *seen], found.lean, gains, worse)
 

@@ -21,7 +21,7 @@ from fairflac.metrics.evidence import (
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import percent
-from fairflac.reporting.naming import Names, labels
+from fairflac.reporting.naming import Names, has_groups, labels
 from fairflac.reporting.results import GroupTable, Model, RunResult, on_the_same_images
 from fairflac.reporting.text import with_range
 
@@ -114,7 +114,8 @@ def _unknown(numbers: Mapping[str, Mapping[str, Measured]]) -> str:
 
 # Said before the word "guess" is used.
 GUESS = "A second model, the bias model, guesses at every image: its guess stands for what a shortcut would suggest."
-HINT = f"No label tells which test images follow a shortcut. {GUESS} Take what follows as a hint, not as proof."
+FOUND = "Every image was put into a group without a label: its value, the guess, is what a shortcut would suggest."
+HINT = "No label tells which test images follow a shortcut. {} Take what follows as a hint, not as proof."
 
 
 def guessed_conclusions(models: Sequence[Model], tables: Mapping[str, Predictions]) -> Conclusions | None:
@@ -124,7 +125,8 @@ def guessed_conclusions(models: Sequence[Model], tables: Mapping[str, Prediction
         return None
     guess, counts = tables[asked.name].guess, tables[asked.name].guess_counts
     assert guess is not None
-    of_classes = (asked.run.config.get("bias_model") or {}).get("target", "class") == "class"
+    grouped = has_groups(asked.run.config)
+    of_classes = not grouped and (asked.run.config.get("bias_model") or {}).get("target", "class") == "class"
     if counts is None and not of_classes:
         return None  # a run from before training guesses were counted: which class a value speaks for is not known
     speaks_for = None if of_classes or counts is None else aligned_class(counts)
@@ -132,14 +134,14 @@ def guessed_conclusions(models: Sequence[Model], tables: Mapping[str, Prediction
     classes = len(Names.of(asked.run.result).classes) or len(np.unique(next(iter(same.values())).y))
     found = {name: beside_guess(table, speaks_for, classes=classes) for name, table in same.items()}
     sentences = [" ".join(beside_sentences(name, one)) for name, one in found.items()]
-    return Conclusions([HINT, *sentences], _gains(models, same))
+    return Conclusions([HINT.format(FOUND if grouped else GUESS), *sentences], _gains(models, same))
 
 
 def beside_sentences(name: str, found: Guessed) -> list[str]:
     """The numbers, and what they say of a lean on what the bias model sees."""
     if found.agree is None or found.disagree is None:
         which = "never" if found.disagree is None else "always"
-        return [f"The guess of the bias model {which} contradicts the class, so nothing can be said about a shortcut."]
+        return [f"The guess {which} contradicts the class, so nothing can be said about a shortcut."]
     sentences = [
         f"The {name} model is right on {with_range(found.agree)} of the images where the guess is right, and on "
         f"{with_range(found.disagree)} of the others."
@@ -154,11 +156,11 @@ def beside_sentences(name: str, found: Guessed) -> list[str]:
 
 def _conclusion(found: Guessed) -> str:
     if found.strength is Strength.LEAN:
-        return "It leans on a shortcut: what the bias model uses, it uses too."
+        return "It leans on a shortcut: it uses what the guess goes by."
     if found.strength is Strength.SIGN:
-        return "These are signs of a shortcut: it uses what the bias model uses, or finds the same images hard."
+        return "These are signs of a shortcut: it uses what the guess goes by, or finds the same images hard."
     if found.by_chance and found.right is not None:
-        return f"But the bias model guesses no better than chance ({with_range(found.right)} right): no conclusion."
+        return f"But the guess is no better than chance ({with_range(found.right)} right): no conclusion."
     if found.blind:
         return f"Only {found.against} images have a guess that contradicts their class: too few for a conclusion."
     return "These differences are too small to be called signs of a shortcut."

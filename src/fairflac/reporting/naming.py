@@ -9,6 +9,8 @@ import numpy as np
 from fairflac.metrics.predictions import Predictions
 from fairflac.runs.directory import Run
 
+GROUPS = "groups"  # the option of a dataset that names a table of groups
+
 
 @dataclass(frozen=True)
 class Names:
@@ -61,10 +63,17 @@ def is_result(run: Run) -> bool:
     return bool(run.config.get("target", "class") == "class")
 
 
+def has_groups(config: dict[str, Any]) -> bool:
+    """It was trained against groups that were found or given, which stand in for a bias model."""
+    return bool(config.get("data_options", {}).get(GROUPS))
+
+
 def data_of(config: dict[str, Any]) -> str:
-    """Dataset and options in one line. Options that are off, such as `validation = 0.0`, are not worth a word."""
+    """Dataset and options in one line. Options that are off, such as `validation = 0.0`, are not worth a word, and
+    groups are no other images."""
     options = config.get("data_options", {})
-    return ", ".join([config["dataset"], *(f"{name} = {value}" for name, value in options.items() if value)])
+    worth = (f"{name} = {value}" for name, value in options.items() if value and name != GROUPS)
+    return ", ".join([config["dataset"], *worth])
 
 
 def name_of(config: dict[str, Any]) -> str:
@@ -84,7 +93,8 @@ def title_of(config: dict[str, Any]) -> str:
 def details_of(config: dict[str, Any]) -> str:
     """All other options that are on."""
     options = config.get("data_options", {})
-    return ", ".join(f"{name} = {value}" for name, value in options.items() if value and name not in ("path", "q"))
+    known = ("path", "q", GROUPS)
+    return ", ".join(f"{name} = {value}" for name, value in options.items() if value and name not in known)
 
 
 def data_in_words(config: dict[str, Any]) -> str:
@@ -108,6 +118,8 @@ def labels(run: Run, attribute: str = "attribute") -> Labels:
         return Labels(f"class, attribute{part}", f", which had the {attribute} labels{part} of its training images,")
     if any(part.get("train", {}).get("selection", "").startswith("oracle") for part in (config, stage_one or {})):
         return Labels("class, attribute to select", f", whose checkpoint was chosen with {attribute} labels,")
+    if has_groups(config):
+        return Labels("class", f", which was trained without a single {attribute} label,")
     if stage_one is None:
         return Labels("class", "")
     target = stage_one.get("target", "class").replace("_", " ")

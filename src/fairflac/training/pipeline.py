@@ -245,7 +245,8 @@ def fit(
     batches = Batches(method, data, config, fabric, bias)
     method.prepare(batches.everything())
     training = Training(method, batches, len(data), config, fabric, run, validation)
-    opening = f"bias model: {quality_line(bias.quality)}" if bias and bias.quality else None
+    source = "groups" if config.bias_model is None else "bias model"
+    opening = f"{source}: {quality_line(bias.quality)}" if bias and bias.quality else None
     return training.fit(label, silent=silent, opening=opening)
 
 
