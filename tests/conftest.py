@@ -1,5 +1,6 @@
 import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,12 +48,28 @@ def any_fabric(request: pytest.FixtureRequest) -> Fabric:
     return make_fabric(request.param)
 
 
-@pytest.fixture(autouse=True)
-def small_feature_maps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def small_feature_maps() -> Iterator[pytest.MonkeyPatch]:
     """A page takes seconds for its map of all test images, and dozens of tests make a page."""
-    if not request.node.get_closest_marker("full_size"):
-        monkeypatch.setattr("fairflac.reporting.figures.feature_map.MOST_POINTS", 60)
-        monkeypatch.setattr("fairflac.reporting.figures.feature_map.STEPS", 250)  # the least there is
+    with pytest.MonkeyPatch.context() as patch:
+        make_small(patch)
+        yield patch
+
+
+def make_small(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("fairflac.reporting.figures.feature_map.MOST_POINTS", 60)
+    patch.setattr("fairflac.reporting.figures.feature_map.STEPS", 250)  # the least there is
+
+
+@pytest.fixture(autouse=True)
+def full_size(request: pytest.FixtureRequest, small_feature_maps: pytest.MonkeyPatch) -> Iterator[None]:
+    """For tests that are marked so."""
+    marked = request.node.get_closest_marker("full_size")
+    if marked:
+        small_feature_maps.undo()
+    yield
+    if marked:
+        make_small(small_feature_maps)
 
 
 @pytest.fixture(scope="session")
