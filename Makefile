@@ -9,9 +9,10 @@ BIN := $(VENV)/bin
 demo: $(VENV)/installed
 	$(BIN)/fairflac demo
 
-# As many test processes as cores, with one thread each: most tests are too small for two.
+# As many test processes as cores, with one thread each: most tests are too small for two. With bytecode, as tests start
+# programs by the dozen.
 test: $(VENV)/installed-dev lint types
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -1,4 +1,6 @@
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,9 +26,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONG)  # stable: all else stays in its order
 
 
+def pytest_collection_finish() -> None:
+    gc.freeze()  # a million objects that are here to stay; to look through them again takes half a second each time
+
+
 @pytest.fixture(scope="session", autouse=True)
 def light_imports() -> None:
-    """For the processes that tests start; see the folder of that name."""
+    """For the processes that tests start as well; see the folder of that name."""
     folders = [str(Path(__file__).with_name("light_imports")), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(folders)
 
@@ -42,12 +48,28 @@ def any_fabric(request: pytest.FixtureRequest) -> Fabric:
     return make_fabric(request.param)
 
 
-@pytest.fixture(autouse=True)
-def small_feature_maps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def small_feature_maps() -> Iterator[pytest.MonkeyPatch]:
     """A page takes seconds for its map of all test images, and dozens of tests make a page."""
-    if not request.node.get_closest_marker("full_size"):
-        monkeypatch.setattr("fairflac.reporting.figures.feature_map.MOST_POINTS", 60)
-        monkeypatch.setattr("fairflac.reporting.figures.feature_map.STEPS", 250)  # the least there is
+    with pytest.MonkeyPatch.context() as patch:
+        make_small(patch)
+        yield patch
+
+
+def make_small(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("fairflac.reporting.figures.feature_map.MOST_POINTS", 60)
+    patch.setattr("fairflac.reporting.figures.feature_map.STEPS", 250)  # the least there is
+
+
+@pytest.fixture(autouse=True)
+def full_size(request: pytest.FixtureRequest, small_feature_maps: pytest.MonkeyPatch) -> Iterator[None]:
+    """For tests that are marked so."""
+    marked = request.node.get_closest_marker("full_size")
+    if marked:
+        small_feature_maps.undo()
+    yield
+    if marked:
+        make_small(small_feature_maps)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Every program of the page on the loss runs as it is printed, and FLAC makes the difference that the page promises."""
 
+import os
 import re
 import subprocess
 import sys
@@ -25,6 +26,14 @@ def run(program: str) -> None:
     exec(compile(program, "docs/loss.md", "exec"), {"__name__": "__main__"})
 
 
+@pytest.fixture
+def heavy_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lightning needs what all other tests do without, here and in the processes that it starts."""
+    heavy = [folder for folder in sys.path if Path(folder).name != "light_imports"]
+    monkeypatch.setattr(sys, "path", heavy)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(heavy))
+
+
 def test_a_hook_catches_features(capsys: pytest.CaptureFixture[str]) -> None:
     run(HOOK)
     assert "[5, 32]" in capsys.readouterr().out
@@ -40,6 +49,7 @@ def test_plain(capsys: pytest.CaptureFixture[str]) -> None:
     assert_flac_helps(capsys.readouterr().out)
 
 
+@pytest.mark.usefixtures("heavy_imports")
 @pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec.")  # Lightning's own
 @pytest.mark.filterwarnings("ignore:.*does not have many workers")
 @pytest.mark.filterwarnings("ignore:Found . module.s. in eval mode at the start of training")  # as it should be
@@ -61,6 +71,7 @@ def test_trainer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("heavy_imports")
 @pytest.mark.parametrize("program", [LIGHTNING, ACCELERATE, TRAINER], ids=["lightning", "accelerate", "trainer"])
 def test_on_two_processes(program: str, tmp_path: Path) -> None:
     """The short sister, of the loss alone, is losses/test_gather.py."""

@@ -9,6 +9,7 @@ import pytest
 
 from fairflac.cli import main
 from fairflac.reporting import page as html
+from fairflac.reporting.figures import feature_map
 from fairflac.runs.directory import Run, find_runs
 
 TINY = ["--set", "epochs=1", "--set", "channels=[2,2,2,2]", "--set", "kernel_size=3"]
@@ -41,7 +42,8 @@ def test_training_ends_with_a_page(runs: Path) -> None:
 
 def test_a_page_without_torch(runs: Path, tmp_path: Path) -> None:
     script = (
-        "import sys\nfrom fairflac.cli import main\n"
+        "import sys\nfrom fairflac.cli import main\nfrom fairflac.reporting.figures import feature_map\n"
+        f"feature_map.MOST_POINTS, feature_map.STEPS = {feature_map.MOST_POINTS}, {feature_map.STEPS}\n"
         "try:\n    main()\nfinally:\n    print('torch' in sys.modules, file=sys.stderr)"
     )
     (run,) = find_runs(runs)

@@ -14,7 +14,7 @@ def make_run(tmp_path: Path) -> MakeRun:
     return partial(write_run, tmp_path / "runs")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def bias_model() -> dict[str, Any]:
     """The stage 1 of FLAC: the attribute, learnt from other data."""
     return {"dataset": "toy", "method": "vanilla", "target": "hue", "data_options": {"q": 0.25}}

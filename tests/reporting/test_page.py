@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import fairflac.reporting
 from fairflac.errors import UserError
 from fairflac.reporting.page import render, write
 from fairflac.runs.directory import Run
-from reporting.hand_made import MakeRun, gallery, table
+from reporting.hand_made import MakeRun, gallery, table, write_run
 
 NAMES = {"classes": ["ant", "bee", "cow", "dog"], "attributes": {"hue": ["red", "green", "blue", "grey"]}}
 VOID = {"meta", "link", "img", "source", "br"}
@@ -55,8 +56,7 @@ class Page(HTMLParser):
         return " ".join(self.words.split())
 
 
-@pytest.fixture
-def runs(make_run: MakeRun, bias_model: dict[str, Any]) -> list[Run]:
+def flac_and_vanilla(make_run: MakeRun, bias_model: dict[str, Any]) -> list[Run]:
     return [
         make_run("flac", table(0.95, 0.75), bias_model=bias_model, gallery=gallery(table(1, 1)), results=NAMES),
         make_run("vanilla", table(1.0, 1.0, attributes=()), run_id="fedcba9876", target="hue"),
@@ -64,8 +64,23 @@ def runs(make_run: MakeRun, bias_model: dict[str, Any]) -> list[Run]:
     ]
 
 
-def test_page_needs_nothing_from_outside(runs: list[Run]) -> None:
-    text = render(runs, "A title")
+@pytest.fixture
+def runs(make_run: MakeRun, bias_model: dict[str, Any]) -> list[Run]:
+    """For a test that changes them."""
+    return flac_and_vanilla(make_run, bias_model)
+
+
+@pytest.fixture(scope="module")
+def same_runs(tmp_path_factory: pytest.TempPathFactory, bias_model: dict[str, Any]) -> list[Run]:
+    return flac_and_vanilla(partial(write_run, tmp_path_factory.mktemp("runs")), bias_model)
+
+
+@pytest.fixture(scope="module")
+def text(same_runs: list[Run]) -> str:
+    return render(same_runs, "A title")
+
+
+def test_page_needs_nothing_from_outside(text: str) -> None:
     page = Page(text)
     assert "http://" not in text and "https://" not in text
     addresses = [element.get(name) for _, element in page.elements for name in ("src", "srcset", "href")]
@@ -81,8 +96,7 @@ def test_page_needs_nothing_from_outside(runs: list[Run]) -> None:
         )
 
 
-def test_page_runs_its_own_script_and_no_other(runs: list[Run]) -> None:
-    text = render(runs, "A title")
+def test_page_runs_its_own_script_and_no_other(text: str) -> None:
     page = Page(text)
     (policy,) = [tag["content"] for tag in page.all("meta") if tag.get("http-equiv") == "Content-Security-Policy"]
     assert policy is not None and "default-src 'none'" in policy
@@ -92,8 +106,8 @@ def test_page_runs_its_own_script_and_no_other(runs: list[Run]) -> None:
     assert [tag.get("type") for tag in page.all("script")] == ["application/json", None]
 
 
-def test_page_can_be_read_aloud(runs: list[Run]) -> None:
-    page = Page(render(runs, "A title"))
+def test_page_can_be_read_aloud(text: str) -> None:
+    page = Page(text)
     assert len(page.all("img")) >= 4 and all(image["alt"] for image in page.all("img"))
     assert page.all("html")[0]["lang"] == "en-GB" and len(page.all("h1")) == 1
     assert len(page.all("caption")) == len(page.all("table")) == 9
@@ -104,8 +118,8 @@ def test_page_can_be_read_aloud(runs: list[Run]) -> None:
     assert all(element["tabindex"] == "0" and element["aria-label"] for element in scrollable)
 
 
-def test_page_tells_what_happened(runs: list[Run], tmp_path: Path) -> None:
-    page = Page(render(runs, "A title"))
+def test_page_tells_what_happened(text: str, same_runs: list[Run]) -> None:
+    page = Page(text)
     for words in (
         "A title",
         "The hue is a shortcut: in 90 % of the training images it goes with the class (q = 0.9)",
@@ -126,7 +140,7 @@ def test_page_tells_what_happened(runs: list[Run], tmp_path: Path) -> None:
         "toy/vanilla/fedcba9876-s0 bias model (hue)",
     ):
         assert words in page.text.replace("\N{NO-BREAK SPACE}", " ")
-    assert str(tmp_path) not in page.text
+    assert str(same_runs[0].path.parents[2]) not in page.text
 
 
 def test_page_without_attribute_claims_nothing(make_run: MakeRun) -> None:
@@ -180,10 +194,10 @@ def test_names_cannot_break_the_page(make_run: MakeRun) -> None:
     assert json.loads(data)["thumbnails"][0][2].endswith(bad)
 
 
-def test_written_page_is_always_the_same(runs: list[Run], tmp_path: Path) -> None:
-    write(runs, tmp_path / "new" / "report.html")
+def test_written_page_is_always_the_same(text: str, same_runs: list[Run], tmp_path: Path) -> None:
+    write(same_runs, tmp_path / "new" / "report.html")
     once = (tmp_path / "new" / "report.html").read_text()
-    assert once == render(runs, "Does the model lean on a shortcut?")
+    assert once == text.replace("A title", "Does the model lean on a shortcut?")
 
 
 def test_nothing_to_report(runs: list[Run]) -> None:

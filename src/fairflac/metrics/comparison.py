@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import binomtest
 
 from fairflac.errors import UserError
 from fairflac.metrics.intervals import SEED, Measured, paired_difference, percentiles
@@ -53,9 +52,15 @@ def _overall(right: np.ndarray) -> Difference:
     n = right.shape[1]
     draws = np.random.default_rng(SEED).multinomial(n, [won / n, lost / n, 1 - (won + lost) / n], PERMUTATIONS)
     low, high = percentiles((draws[:, 0] - draws[:, 1]) / n)
-    p = binomtest(won, won + lost).pvalue if won + lost else 1.0
     first, second = right.mean(1).tolist()
-    return Difference(first, second, (won - lost) / n, low, high, float(p), n)
+    return Difference(first, second, (won - lost) / n, low, high, mcnemar(won, lost), n)
+
+
+def mcnemar(first_only: int, second_only: int) -> float:
+    """p of McNemar's exact test: if both models were alike, a coin would decide which of them stands alone."""
+    from scipy.stats import binomtest  # takes a second to import
+
+    return float(binomtest(first_only, first_only + second_only).pvalue) if first_only + second_only else 1.0
 
 
 class _Cells:

@@ -11,10 +11,9 @@ from math import inf, sqrt
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import binomtest
 
 from fairflac.metrics import scores
-from fairflac.metrics.comparison import CLEAR, Difference, compare
+from fairflac.metrics.comparison import CLEAR, Difference, compare, mcnemar
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.intervals import (
     Measured,
@@ -365,11 +364,8 @@ def effective_size(table: Predictions) -> float:
 
 
 def follows_less(plain: Predictions, other: Predictions, suggested: np.ndarray) -> bool:
-    """Of the images whose guess contradicts their class, does the other model name the guess on clearly fewer?
-
-    McNemar's exact test: if the models were alike, a coin would decide each time which of them alone follows.
-    """
+    """Of the images whose guess contradicts their class, does the other model name the guess on clearly fewer?"""
     against = suggested != plain.y
     first, second = ((table.prediction == suggested) & against for table in (plain, other))
     gone, new = int((first & ~second).sum()), int((second & ~first).sum())
-    return gone > new and float(binomtest(new, gone + new).pvalue) < CLEAR
+    return gone > new and mcnemar(new, gone) < CLEAR

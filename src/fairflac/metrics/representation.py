@@ -52,11 +52,11 @@ def measure_probe(features: np.ndarray, labels: np.ndarray, weights: np.ndarray)
     return Measured(value, *clopper_pearson_if_constant(value, drawn, alike), len(right))
 
 
-def _of_pairs(statistic: Callable[[np.ndarray], float], weights: np.ndarray) -> Measured:
+def _of_pairs(statistic: Callable[[np.ndarray], np.ndarray], weights: np.ndarray) -> Measured:
     """A sample drawn twice is paired with itself, which moves a resample, so intervals are moved back to the value."""
-    n, value = len(weights), statistic(weights)
+    n, value = len(weights), float(statistic(weights))
     times = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=DRAWS_OF_PAIRS)
-    drawn = np.array([statistic(weights * drawn) for drawn in times])
+    drawn = statistic(weights * times)
     drawn = drawn[np.isfinite(drawn)]
     low, high = percentiles(drawn - drawn.mean() + value) if len(drawn) else (np.nan, np.nan)
     return Measured(value, low, high, n)
@@ -66,34 +66,34 @@ MOST_SAMPLES = 1000  # half a million pairs: more do not change the picture
 
 
 class QMI(NamedTuple):
-    """The information potentials of the paper (Eq. 15-18)."""
+    """The information potentials of the paper (Eq. 15-18), one for each resample."""
 
-    v_in: float  # pairs within each attribute value
-    v_all: float  # all pairs
-    v_btw: float  # pairs of one value and all
+    v_in: np.ndarray  # pairs within each attribute value
+    v_all: np.ndarray  # all pairs
+    v_btw: np.ndarray  # pairs of one value and all
 
     @property
-    def value(self) -> float:
+    def value(self) -> np.ndarray:
         """V_IN + V_ALL - 2 V_BTW. The integral form, Eq. 15, lacks the 2; its own estimate and proof have it."""
         return self.v_in + self.v_all - 2 * self.v_btw
 
 
 def quadratic_mutual_information(kernel: np.ndarray, attribute: np.ndarray, weights: np.ndarray | None = None) -> QMI:
-    """(N, N) similarities, (N,) → 0 if features and attribute are independent, and more the more they share.
+    """(N, N) similarities, (N,), (…, N) → 0 if features and attribute are independent, and more the more they share.
 
     It is Σ_t ∫ (p(h, t) - p(h) P(t))² dh with densities estimated by the kernel. The paper wants balanced data, and
     `balanced(y, attribute)` makes them so by weights: without these, features that know the class and nothing
     else would share with the attribute whatever class and attribute share. A finite sample adds about 1 / N.
     """
-    share = np.full(len(attribute), 1 / len(attribute)) if weights is None else weights / weights.sum()
-    values = attribute == np.unique(attribute)[:, None]  # (K, N)
-    inside = values * share  # (K, N)
-    probability = inside.sum(1)  # (K,)
-    towards_all = kernel @ share  # (N,)
+    weights = np.ones(len(attribute)) if weights is None else weights
+    share = weights / weights.sum(-1, keepdims=True)  # (…, N)
+    values, value_of = np.unique(attribute, return_inverse=True)
+    probability = share @ (attribute[:, None] == values)  # (…, K)
+    towards_all, towards_own = share @ kernel, share @ (kernel * (attribute[:, None] == attribute))  # (…, N)
     return QMI(
-        v_in=float(np.einsum("ki,ij,kj->", inside, kernel, inside, optimize=True)),
-        v_all=float((probability**2).sum() * (share @ towards_all)),
-        v_btw=float(probability @ (inside @ towards_all)),
+        v_in=(share * towards_own).sum(-1),
+        v_all=(probability**2).sum(-1) * (share * towards_all).sum(-1),
+        v_btw=(share * towards_all * probability[..., value_of]).sum(-1),
     )
 
 
@@ -117,22 +117,28 @@ def distances(features: np.ndarray) -> np.ndarray:
 
 def alignment_on_s(
     kernel: np.ndarray, y: np.ndarray, attribute: np.ndarray, weights: np.ndarray | None = None
-) -> float:
+) -> np.ndarray:
     """Correlation, over the pairs of S (Eq. 1), of how alike two images are and whether they share their class.
 
     Pairs of S share either their class or the attribute. 1: the class alone decides; -1: the attribute does. NaN if S
-    lacks a half, or all its pairs are equally alike.
+    lacks a half, or all its pairs are equally alike. Leading axes of the weights are resamples, and stay.
     """
+    weights = np.ones(len(y)) if weights is None else weights
     same_class, same_attribute = (values[:, None] == values for values in (y, attribute))
-    i, j = np.nonzero(np.triu(same_class ^ same_attribute, k=1))
-    alike, shared = kernel[i, j], same_class[i, j].astype(float)
-    weight = np.ones(len(i)) if weights is None else weights[i] * weights[j]
-    if not weight.sum():
-        return float("nan")
-    alike, shared = (values - np.average(values, weights=weight) for values in (alike, shared))
-    product = np.average(alike * shared, weights=weight)
-    spread = np.sqrt(np.average(alike**2, weights=weight) * np.average(shared**2, weights=weight))
-    return float(product / spread) if spread > 1e-12 else float("nan")
+    in_s = same_class ^ same_attribute
+    middle = kernel[in_s].mean() if in_s.any() else 0.0  # taken off, so that squares keep their digits
+    alike, shared = kernel - middle, same_class.astype(float)
+
+    def mean(of_pairs: np.ndarray) -> np.ndarray:
+        total: np.ndarray = (weights @ (in_s * of_pairs) * weights).sum(-1)
+        return total / pairs
+
+    with np.errstate(invalid="ignore", divide="ignore"):  # NaN, where S is empty
+        pairs = (weights @ in_s * weights).sum(-1)
+        covariance = mean(alike * shared) - mean(alike) * mean(shared)
+        variances = (mean(alike**2) - mean(alike) ** 2) * (mean(shared) - mean(shared) ** 2)
+        spread = np.sqrt(np.maximum(variances, 0))
+        return np.where(spread > 1e-12, covariance / spread, np.nan)
 
 
 def subsample(n: int, most: int = MOST_SAMPLES) -> np.ndarray:
