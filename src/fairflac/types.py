@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from torch import Tensor, nn
 
@@ -32,6 +32,7 @@ class Output(NamedTuple):
 class Network(nn.Module, ABC):
     """A classifier that shows its penultimate representation."""
 
+    frozen: ClassVar[bool] = False  # if True, a part of it, `backbone`, is never trained: see `embed`
     feature_dim: int
     fc: nn.Linear  # from features to logits
     middle: str  # the submodule whose output is a map halfway through, for adversaries that listen there; if it can
@@ -39,6 +40,10 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, x: Tensor) -> Output: ...
+
+    def embed(self, x: Tensor) -> Tensor:
+        """(B, 3, H, W) → (B, E), what the frozen part makes of images; `forward` takes that as well as images."""
+        raise NotImplementedError(f"no part of {type(self).__name__} is frozen")
 
     def __call__(self, x: Tensor) -> Output:
         output: Output = super().__call__(x)

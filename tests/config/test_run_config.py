@@ -1,4 +1,5 @@
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -96,6 +97,21 @@ def test_every_recipe_resolves() -> None:
         for method in recipe_methods(dataset):
             needed = {"path": "pets"} if dataset in ("folder", "csv") else {}
             assert resolve(dataset, method, 0, needed).method == method
+
+
+def test_every_recipe_resolves_for_a_frozen_network(tmp_path: Path) -> None:
+    """Or says in a line why it cannot: some methods need images, some bring a second network that does."""
+    refused = set()
+    for dataset, method in ((one, method) for one in recipe_names() for method in recipe_methods(one)):
+        changes = {"net": "frozen-resnet18"} | ({"path": "pets"} if dataset in ("folder", "csv") else {})
+        try:
+            config = resolve(dataset, method, 0, changes, tmp_path)
+        except UserError as error:
+            refused |= {(method, "embeddings" in str(error))}
+        else:
+            assert config.train.augment == "none" and config.train.bias_features == "cached"
+            assert config.net_options["weights"] == "imagenet" and not config.lacks_weights
+    assert refused == {("hex", True), ("rebias", True), ("rubi", True)}
 
 
 def test_assignments() -> None:

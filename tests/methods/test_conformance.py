@@ -15,11 +15,11 @@ from lightning_fabric import Fabric
 from fairflac.config.options import options_of
 from fairflac.config.recipes import recipe_methods, recipe_names
 from fairflac.errors import Stopped
-from fairflac.methods import METHODS, Frozen
+from fairflac.methods import METHODS
 from fairflac.training.engine import make_fabric
 from fairflac.training.optimise import Optimisation
 from fairflac.types import BiasLabelsHidden, BiasModelMissing
-from toy import CASES, TASK, ToyNet, toy_batches, toy_config, toy_data, toy_method, toy_training
+from toy import CASES, TASK, toy_batches, toy_config, toy_data, toy_method, toy_training
 
 each_method = pytest.mark.parametrize("name", METHODS)
 each_case = pytest.mark.parametrize("name", CASES)
@@ -176,12 +176,3 @@ def test_two_processes_equal_one(name: str, fabric: Fabric, tmp_path: Path, two_
     for mine, theirs in zip(alone.state.history, together["history"], strict=True):
         assert mine["loss"] == pytest.approx(theirs["loss"], rel=1e-4)
         assert mine["validation"] == pytest.approx(theirs["validation"])
-
-
-def test_frozen_stays_in_eval_mode_without_gradients() -> None:
-    network = ToyNet(2)
-    frozen = Frozen(network)
-    torch.nn.Sequential(frozen).train()
-    assert not network.training
-    assert not any(p.requires_grad for p in frozen.parameters())
-    assert not frozen(torch.rand(2, 3, 6, 6)).features.requires_grad

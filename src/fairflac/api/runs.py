@@ -151,7 +151,7 @@ def evaluate(
         images = load_split(config, data, split)
     if images is None:
         raise UserError(f"{on or config.dataset} has no {split} split in this run: it was trained with validation = 0")
-    table = predict_run(opened, images, method)
+    table = predict_run(opened, images, method, cache=data / "cache")
     if split == "test" and not on:
         stored = opened.predictions  # what the bias model named, which need not be at hand
         table = replace(table, guess=stored.guess, guess_counts=stored.guess_counts)

@@ -29,7 +29,8 @@ REGISTRIES: dict[Component, tuple[str, str]] = {
     "net": ("nets", "NETS"),
 }
 LISTED = {"DATASETS": "_ALL"}  # the variable that lists its members in the source, where it is another one
-FLAGS = ("needs_bias_model", "needs_biased_net")  # what a method declares, and settings depend on
+# What a method or a network declares, and settings depend on.
+FLAGS = ("needs_bias_model", "needs_biased_net", "frozen")
 
 
 @cache

@@ -18,7 +18,7 @@ from fairflac.errors import UserError, unknown
 from fairflac.methods import METHODS
 from fairflac.metrics.selection import RULES
 from fairflac.nets import NETS
-from fairflac.nets.weights import IMAGENET, imagenet_file
+from fairflac.nets.weights import IMAGENET, WITH_IMAGENET_WEIGHTS, imagenet_file
 from fairflac.runs.directory import Run
 from fairflac.system.files import data_root
 
@@ -154,7 +154,6 @@ def _valid(found: Arranged, seed: int | None) -> RunConfig:
     """With every value checked by what it is for."""
     models: dict[str, type[BaseModel]] = {
         "data_options": options_of(DATASETS[found.dataset]),
-        "net_options": options_of(NETS[found.net]),
         "method_options": options_of(METHODS[found.method]),
         "train": TrainConfig,
     }
@@ -165,8 +164,7 @@ def _valid(found: Arranged, seed: int | None) -> RunConfig:
     biased_net = None
     if found.biased_net is not None:
         name, values = found.biased_net
-        options = checked(options_of(NETS[name]), values, f"biased_net of {found.where}")
-        biased_net = NetConfig(net=name, net_options=options.model_dump(mode="json", exclude_none=True))
+        biased_net = NetConfig(net=name, net_options=_net_options(name, values, f"biased_net of {found.where}"))
     stage_one = found.stage_one
     if isinstance(stage_one, Path):
         bias_model: RunConfig | None = finished(stage_one)
@@ -180,10 +178,21 @@ def _valid(found: Arranged, seed: int | None) -> RunConfig:
         target=found.target,
         bias_model=bias_model,
         biased_net=biased_net,
+        net_options=_net_options(found.net, found.sections["net_options"], found.where),
         **sections,
     )
     _check_combination(config)
     return config
+
+
+def _net_options(net: str, values: dict[str, Any], where: str) -> dict[str, Any]:
+    """Checked; a frozen network is nothing without weights."""
+    given = {"weights": IMAGENET, **values} if _is_frozen(net) and net in WITH_IMAGENET_WEIGHTS else values
+    return checked(options_of(NETS[net]), given, where).model_dump(mode="json", exclude_none=True)
+
+
+def _is_frozen(net: str) -> bool:
+    return getattr(NETS[net], "frozen", False)
 
 
 def finished(path: Path) -> RunConfig:
@@ -210,6 +219,8 @@ def _check_combination(config: RunConfig) -> None:
         _check_stage_one(config, config.bias_model)
     elif config.data_options.get("groups"):
         _check_groups(config)
+    if _is_frozen(config.net):
+        _check_frozen(config)
     attributes = DATASETS[config.dataset].attributes
     if config.target != "class" and attributes is not None and config.target not in attributes:
         unknown("target", config.target, {"class", *attributes}, f"of {config.dataset}")
@@ -222,6 +233,25 @@ def _check_groups(config: RunConfig) -> None:
         raise UserError(f"'{config.method}' needs a bias model, and groups cannot stand in for it: leave out groups")
     if method.needs_bias_model and config.train.bias_features == "live":
         raise UserError("groups are known of images as they are: leave bias_features = 'cached'")
+
+
+def _check_frozen(config: RunConfig) -> None:
+    """What is trained on embeddings, computed once, can do nothing with images."""
+    net, train, biased = config.net, config.train, config.biased_net
+    if not METHODS[config.method].takes_vectors:
+        raise UserError(f"'{config.method}' needs images, and {net} is trained on embeddings: choose another of them")
+    if train.epochs == 0:
+        raise UserError(f"epochs = 0 trains nothing, and the head of {net} has no weights yet: set epochs")
+    if train.augment != "none":
+        raise UserError(f"augment = '{train.augment}' is for images, and {net} sees each once: set augment to none")
+    if config.bias_model is not None and train.bias_features == "live":
+        raise UserError(f"bias_features = 'live' is for augmented images, which {net} has none of: set it to cached")
+    weights = config.net_options.get("weights")
+    if biased is not None and (biased.net != net or biased.net_options.get("weights") != weights):
+        raise UserError(
+            f"'{config.method}' trains {biased.net} beside {net}, on the same embeddings: set biased_net.net={net}, "
+            "with the same weights"
+        )
 
 
 def _check_stage_one(config: RunConfig, stage_one: RunConfig) -> None:

@@ -15,6 +15,7 @@ from fairflac.errors import UserError, unknown
 from fairflac.system.progress import tell_once
 
 MAX_SEED = 2**32 - 1
+OF_PIXELS = ("augment", "bias_features")  # settings that say nothing of training on embeddings
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,13 @@ def split_stage_one(settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str,
 
 
 def _overlay(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
-    """`base` changed by `top`; options of a network that `top` replaces go with it."""
-    replaced = registered("net").get(str(base.get("net")))
+    """`base` changed by `top`; options of a network that `top` replaces go, and what its own cannot use."""
+    nets = registered("net")
+    replaced, chosen = nets.get(str(base.get("net"))), nets.get(str(top.get("net", base.get("net"))))
     if replaced is not None and top.get("net", base["net"]) != base["net"]:
         base = without(base, replaced.options)
+    if chosen is not None and chosen.flags["frozen"]:
+        base = without(base, OF_PIXELS)
     return base | top
 
 
@@ -145,7 +149,8 @@ def _stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any], recipe
         if others:
             raise UserError(f"bias_model.{others[0]} cannot be set: the bias model is the finished run '{run}'")
         return Path(str(run))
-    own = _overlay(recipe if kind is None else bias_model_kind(dataset, str(kind)), own)
+    recipe = recipe if kind is None else bias_model_kind(dataset, str(kind))
+    own = _overlay({"net": shared["net"], **recipe}, own)
     other, method = str(own.pop("dataset", dataset)), str(own.pop("method", "vanilla"))
     lookup("dataset", other, "of the bias model")
     methods = registered("method")

@@ -3,7 +3,6 @@
 The file is torchvision's ResNet-18 (IMAGENET1K_V1), from which the paper's face experiments start.
 """
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from safetensors.torch import save
 from fairflac.data.sources import SOURCE_FAILURES, Log, download_to
 from fairflac.errors import UserError
 from fairflac.nets.resnet import ResNet18
-from fairflac.nets.weights import PUBLISHED, find_imagenet_file, imagenet_file, read_state, sha256_of
+from fairflac.nets.weights import PUBLISHED, content_digest, find_imagenet_file, imagenet_file, read_state, sha256_of
 from fairflac.system.files import replacing
 
 NAME = "imagenet-weights"
@@ -55,7 +54,7 @@ def check(root: Path) -> list[str]:
             known, tensors = file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError):
         known, tensors = {}, {}
-    if not tensors or known.get("content") != _content(tensors):
+    if not tensors or known.get("content") != content_digest(tensors):
         raise UserError(f"'{path}' is damaged: delete it and run 'fairflac data get {NAME}'")
     official = known["sha256"].startswith(FILE.rpartition("-")[2].removesuffix(".pth"))
     origin = f"torchvision's {FILE}" if official else f"another file than torchvision's {FILE}"
@@ -90,14 +89,6 @@ def _keep(source: Path, place: Path) -> None:
         if not torch.isfinite(value).all():
             raise UserError(f"'{source}' is damaged: '{name}' is not finite; fetch it again")
     tensors: dict[str, Any] = {name: value.contiguous() for name, value in state.items()}
-    metadata = {"sha256": sha256_of(source), "content": _content(tensors), "licence": LICENCE}
+    metadata = {"sha256": sha256_of(source), "content": content_digest(tensors), "licence": LICENCE}
     with replacing(place) as stream:
         stream.write(save(tensors, metadata))
-
-
-def _content(tensors: dict[str, torch.Tensor]) -> str:
-    """A digest of names and values, in whatever order the file has them."""
-    sha = hashlib.sha256()
-    for name in sorted(tensors):
-        sha.update(name.encode() + tensors[name].contiguous().view(-1).view(torch.uint8).numpy().tobytes())
-    return sha.hexdigest()

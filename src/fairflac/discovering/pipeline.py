@@ -15,7 +15,6 @@ from fairflac.data.pixels.decode import Fit
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.discovery.belief import check_order
 from fairflac.discovery.features import (
-    SIDE,
     FeatureExtractor,
     extract,
     imagenet_extractor,
@@ -26,6 +25,7 @@ from fairflac.discovery.features import (
 from fairflac.discovery.search import Candidate, SearchRound, check_witness, search
 from fairflac.errors import UserError
 from fairflac.inference.model import Classifier
+from fairflac.nets.frozen import SIDE
 from fairflac.nets.weights import imagenet_file
 from fairflac.system.files import check_folder
 from fairflac.system.progress import tell_once

@@ -13,10 +13,12 @@ from torch import Tensor
 
 from fairflac.config.run_config import RunConfig
 from fairflac.data.base import BiasedDataset
+from fairflac.discovery.embeddings import Embeddings
 from fairflac.discovery.quality import Quality, measure
-from fairflac.methods.base import Frozen, Method
+from fairflac.methods.base import Method
 from fairflac.methods.flac import matched_output
 from fairflac.metrics.evidence import count_guesses
+from fairflac.nets.frozen import Frozen
 from fairflac.runs.directory import Run
 from fairflac.system.files import read_array, replacing, write_text
 from fairflac.training.build import load_config, load_method
@@ -41,9 +43,12 @@ class BiasSource:
         return output
 
 
-def bias_source(config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run, bias_run: Run) -> BiasSource:
+def bias_source(
+    config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run, bias_run: Run, embed: Embeddings | None = None
+) -> BiasSource:
     """What the finished stage-1 run gives to `run`."""
     model = load_method(bias_run).to(fabric.device)
+    data = embed(model.net, data) if embed else data
     cached = config.train.bias_features == "cached"
     if fabric.is_global_zero:
         _store(config, run, bias_run, model, data, fabric, cached)

@@ -8,18 +8,19 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from fairflac.data.own.listing import MEAN, STD
 from fairflac.data.pixels.augment import unit_floats
 from fairflac.errors import UserError
-from fairflac.nets.resnet import ResNet18
+from fairflac.nets.frozen import SIDE, FrozenResNet18
 from fairflac.nets.weights import find_imagenet_file, sha256_of
 from fairflac.runs.gallery import shrink
 from fairflac.system.files import read_array, replacing
 from fairflac.system.hardware import best_device, full_precision
 from fairflac.system.progress import meter
+from fairflac.types import Network
 
-SIDE = 96  # pixels at which the ImageNet network sees an image: enough for it, and seconds for thousands
 BATCH = 128
 PIXELS = 16  # pixels of a side, where there is no network
 
@@ -38,21 +39,24 @@ def imagenet_extractor(root: Path) -> FeatureExtractor:
     """The 512 numbers after average pooling of the ImageNet ResNet-18 that is kept below `root`."""
     path = find_imagenet_file(root, "resnet18")
     device = torch.device(best_device())
-    net = ResNet18(1000, weights=path).to(device).eval()
+    net = FrozenResNet18(1, weights=path).to(device)
     mean, std = (torch.tensor(values, device=device).view(1, 3, 1, 1) for values in (MEAN, STD))
 
-    @torch.no_grad()
     def features(images: np.ndarray) -> np.ndarray:
         x = unit_floats(torch.tensor(images, device=device))
-        if x.shape[2:] != (SIDE, SIDE):  # of a dataset that has another size
+        if max(x.shape[2:]) > SIDE:  # of a dataset that has larger ones
             x = F.interpolate(x, (SIDE, SIDE), mode="bilinear", antialias=True)
-        with full_precision(device):
-            seen: np.ndarray = (
-                net(((x - mean) / std).contiguous(memory_format=torch.channels_last)).features.cpu().numpy()
-            )
-        return seen
+        return embedding(net, (x - mean) / std)
 
     return FeatureExtractor("ImageNet ResNet-18", (SIDE, SIDE), sha256_of(path), features)
+
+
+@torch.no_grad()
+def embedding(net: Network, x: Tensor) -> np.ndarray:
+    """(B, 3, H, W) floats → (B, E), as all answers are computed: in fp32."""
+    with full_precision(x.device):
+        seen: np.ndarray = net.embed(x.contiguous(memory_format=torch.channels_last)).cpu().numpy()
+    return seen
 
 
 def pixel_extractor() -> FeatureExtractor:

@@ -22,6 +22,7 @@ from fairflac.config.run_config import RunConfig
 from fairflac.data.base import BiasedDataset
 from fairflac.data.batches import inputs_of
 from fairflac.discovery.bias_model import BiasSource, judged
+from fairflac.discovery.embeddings import Embeddings
 from fairflac.errors import Stopped, unknown
 from fairflac.estimator.inputs import (
     ATTRIBUTE,
@@ -300,12 +301,17 @@ class _Stages:
     own: UserModule | None
     silent: bool
 
+    @property
+    def embed(self) -> Embeddings:
+        return Embeddings(self.folder, self.fabric, self.silent)
+
     def trained(
         self, config: RunConfig, data: BiasedDataset, source: BiasSource | None, label: str
     ) -> tuple[Method, list[dict[str, Any]]]:
         assert config.seed is not None
         torch.manual_seed(config.seed)
         method = self._built(config, data)
+        data = self.embed(method.net, data)
         run = Run(self.folder / label, lasting=False)
         state = fit(method, config, data, self.fabric, run, source, label=label, silent=self.silent)
         return method, state.history
@@ -317,7 +323,8 @@ class _Stages:
         network = None
         if given is None:
             model, _ = self.trained(stage, self.data.with_target(stage.target), None, "bias model")
-            output = Output(*infer(model, self.data, self.fabric, torch.arange(len(self.data))))
+            seen = self.embed(model.net, self.data)
+            output = Output(*infer(model, seen, self.fabric, torch.arange(len(seen))))
             network = Frozen(model.net)
         else:
             unknown = torch.zeros(len(given), self.data.task.num_classes)  # logits of a model that we do not have

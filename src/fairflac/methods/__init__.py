@@ -1,7 +1,7 @@
 """All methods by name."""
 
 from fairflac.methods.balanced import Balanced
-from fairflac.methods.base import Frozen, Method
+from fairflac.methods.base import Method
 from fairflac.methods.bc_bb import BCBB
 from fairflac.methods.cgl import CGL
 from fairflac.methods.di import DI
@@ -21,6 +21,7 @@ from fairflac.methods.rubi import RUBi
 from fairflac.methods.softcon import SoftCon
 from fairflac.methods.ssa import SSA
 from fairflac.methods.vanilla import Vanilla
+from fairflac.nets.frozen import Frozen
 
 METHODS: dict[str, type[Method]] = {
     method.name: method

@@ -75,21 +75,6 @@ class Method(nn.Module, ABC):
         return {"net": self.net.parameters()}
 
 
-class Frozen(nn.Module):
-    """A network that stays in eval mode and without gradients, whatever `train()` is called around it."""
-
-    def __init__(self, network: Network) -> None:
-        super().__init__()
-        self.network = network.requires_grad_(False).eval()
-
-    def train(self, mode: bool = True) -> "Frozen":
-        return self  # BatchNorm statistics of a bias model must never drift
-
-    @torch.no_grad()
-    def forward(self, x: Tensor) -> Output:
-        return self.network(x)
-
-
 @torch.no_grad()
 def ask(network: Network, x: Tensor) -> Output:
     """What a network that is being trained says in eval mode, without gradients."""

@@ -1,11 +1,13 @@
 """Weights from a file into a network."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors.torch import load_file
-from torch import nn
+from torch import Tensor, nn
 
 from fairflac.errors import UserError
 from fairflac.system.checkpoint import read_tensors
@@ -14,15 +16,15 @@ from fairflac.system.checkpoint import read_tensors
 PUBLISHED = {"ResNet18": "resnet18-f37072fd.pth", "VGG16": "vgg16-397923af.pth"}
 
 IMAGENET = "imagenet"  # as a setting, `weights = "imagenet"`: the file that `fairflac data get imagenet-weights` keeps
-# Networks that have one. BagNet-18 has none: its authors published weights of larger networks only.
-WITH_IMAGENET_WEIGHTS = ("resnet18",)
+# Networks that have one, and whose. BagNet-18 has none: its authors published weights of larger networks only.
+WITH_IMAGENET_WEIGHTS = {"resnet18": "resnet18", "frozen-resnet18": "resnet18"}
 
 
 def imagenet_file(root: Path, net: str = "resnet18") -> Path:
     """Where the ImageNet weights of a network are kept, below the folder of datasets."""
     if net not in WITH_IMAGENET_WEIGHTS:
         raise UserError(f"there are no ImageNet weights of '{net}': give a file as weights, or take resnet18")
-    return root / "imagenet-weights" / f"{net}.safetensors"
+    return root / "imagenet-weights" / f"{WITH_IMAGENET_WEIGHTS[net]}.safetensors"
 
 
 def find_imagenet_file(root: Path, net: str) -> Path:
@@ -85,6 +87,15 @@ def _check_published(path: Path) -> None:
 def sha256_of(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def content_digest(tensors: Mapping[str, Tensor]) -> str:
+    """Of names and values, in whatever order they come."""
+    sha = hashlib.sha256()
+    for name in sorted(tensors):
+        flat = tensors[name].detach().cpu().contiguous().view(-1)
+        sha.update(name.encode() + flat.view(torch.uint8).numpy().tobytes())
+    return sha.hexdigest()
 
 
 def _offer(kind: str) -> str:

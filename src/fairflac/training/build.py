@@ -127,6 +127,13 @@ def build_method(config: RunConfig, task: TaskSpec, data: Path | None = None) ->
     return built
 
 
+def check_weights(config: RunConfig, data: Path) -> None:
+    """Before any work: the ImageNet weights that networks start from must be there."""
+    for network in (config, config.biased_net):
+        if network is not None and network.net_options.get("weights") == IMAGENET:
+            find_imagenet_file(data, network.net)
+
+
 def _build_net(name: str, options: dict[str, Any], outputs: int, data: Path | None) -> Network:
     network: Any = NETS[name]
     if options.get("weights") == IMAGENET:

@@ -30,7 +30,10 @@ class Optimisation:
     def __init__(self, method: Method, config: TrainConfig, fabric: Fabric) -> None:
         self.fabric = fabric
         self.clip_norm = config.clip_norm
-        self.groups: dict[str, list[nn.Parameter]] = {k: list(v) for k, v in method.parameter_groups().items()}
+        self.groups: dict[str, list[nn.Parameter]] = {
+            name: [p for p in group if p.requires_grad]  # a part of a network may be frozen
+            for name, group in method.parameter_groups().items()
+        }
         plain = {
             name: torch.optim.Adam(parameters, lr=config.lr, weight_decay=config.weight_decay, fused=True)
             for name, parameters in self.groups.items()

@@ -17,6 +17,7 @@ from fairflac.data.batches import inputs_of
 from fairflac.data.own.groups import given_share
 from fairflac.data.pixels.augment import make_augmentation
 from fairflac.discovery.bias_model import BiasSource, bias_source, groups_source
+from fairflac.discovery.embeddings import Embeddings
 from fairflac.discovery.quality import quality_line
 from fairflac.errors import UserError
 from fairflac.methods import METHODS
@@ -31,7 +32,7 @@ from fairflac.system import checkpoint
 from fairflac.system.files import check_folder, write_text
 from fairflac.system.hardware import describe
 from fairflac.system.progress import tell, tell_once
-from fairflac.training.build import build_method, check_labels, images_of, load_method, load_splits
+from fairflac.training.build import build_method, check_labels, check_weights, images_of, load_method, load_splits
 from fairflac.training.engine import Training, TrainingState, in_precision, make_fabric
 from fairflac.training.evaluate import EVALUATION_BATCH, collapse_advice, predictions
 from fairflac.training.precision import check_precision, choose_precision
@@ -118,6 +119,7 @@ def _complete(
     if config.train.batch_size % fabric.world_size:
         raise UserError(f"batch_size {config.train.batch_size} does not divide by {fabric.world_size} processes")
     check_precision(config.train.precision, fabric.device)
+    check_weights(config, workspace.data)
     stage_one = config.stage_one()
     if stage_one is not None and not workspace.run(stage_one).done:
         dry_run(config, workspace, resume)
@@ -167,23 +169,26 @@ def _train(
         tell_once(NO_WEIGHTS)
     if fabric.is_global_zero:
         Samples.of(data).save(run.samples)
+    embed = Embeddings(workspace.data / "cache", fabric, workspace.silent)
     bias = None
     if bias_run:
-        bias = bias_source(config, data, fabric, run, bias_run)
+        bias = bias_source(config, data, fabric, run, bias_run, embed)
     elif METHODS[config.method].needs_bias_model:
         bias = groups_source(config, data, fabric, run)
     torch.manual_seed(config.seed)  # the same initial weights on all processes
     method = build_method(config, data.task, workspace.data)
     label = label or (config.method if config.target == "class" else _bias_label(config))
-    state = fit(method, config, data, fabric, run, bias, validation, label=label, silent=workspace.silent)
+    seen, validation = embed(method.net, data), validation and embed(method.net, validation)
+    state = fit(method, config, seen, fabric, run, bias, validation, label=label, silent=workspace.silent)
     history = state.history
     if config.train.selection != "last":
         best = checkpoint.load(run.best)
         method.load_state_dict(best["method"])
         history = best["state"]["history"]  # up to the epoch that is kept
-    table = predictions(method, test, fabric)
+    table = predictions(method, embed(method.net, test), fabric)
     if bias_run and bias and bias.guess_counts is not None and not table.bias:
-        guess = predictions(load_method(bias_run).to(fabric.device), test, fabric).prediction
+        bias_model = load_method(bias_run).to(fabric.device)
+        guess = predictions(bias_model, embed(bias_model.net, test), fabric).prediction
         table = replace(table, guess=guess, guess_counts=bias.guess_counts)
     elif bias and test.guess is not None and not table.bias:
         table = replace(table, guess=test.guess, guess_counts=bias.guess_counts)
@@ -214,10 +219,17 @@ def _train(
     fabric.barrier()
 
 
-def predict_run(run: Run, data: BiasedDataset, method: Method | None = None) -> Predictions:
-    """What the model of a finished run says of these images; `method`: that model, where it is loaded already."""
+def predict_run(
+    run: Run, data: BiasedDataset, method: Method | None = None, *, cache: Path | None = None
+) -> Predictions:
+    """What the model of a finished run says of these images; `method`: that model, where it is loaded already.
+
+    `cache`: the folder of embeddings, where a part of the network is frozen.
+    """
     fabric = make_fabric()
-    return predictions((method or load_method(run)).to(fabric.device), data, fabric)
+    method = (method or load_method(run)).to(fabric.device)
+    seen = data if cache is None else Embeddings(cache, fabric)(method.net, data)
+    return predictions(method, seen, fabric)
 
 
 def fit(

@@ -36,9 +36,10 @@ class Judge:
     data: BiasedDataset
     guess: np.ndarray | None  # (N,) the class that a bias model names, for the rule that needs it
     against: int | None  # images whose guess does not go with their class: these decide
+    cache: Path | None = None  # of embeddings
 
     def score(self, run: Run) -> float:
-        table = predict_run(run, self.data)
+        table = predict_run(run, self.data, cache=self.cache)
         if not self.rule.startswith(ORACLE):
             table = table.without_labels()
         return VALIDATION_RULES[self.rule](table if self.guess is None else with_guess(table, self.guess))
@@ -51,14 +52,15 @@ def make_judge(rule: str, config: RunConfig, guesser: RunConfig, workspace: Work
         raise UserError(f"{config.dataset} has no validation data here, and a search cannot do without")
     if rule.startswith(ORACLE) and not data.bias:
         raise UserError(f"the rule {rule} needs attribute labels, and {config.dataset} has none for this target")
+    cache = workspace.data / "cache"
     if rule != GUESSED:
-        return Judge(rule, data, None, None)
+        return Judge(rule, data, None, None, cache)
     run = train_config(guesser, workspace, as_bias_model=True)
     assert run is not None  # one process
-    table = predict_run(run, data).without_labels()
+    table = predict_run(run, data, cache=cache).without_labels()
     pseudo = with_pseudo_groups(with_guess(table, table.prediction))
     assert pseudo is not None
-    return Judge(rule, data, table.prediction, int(np.sum(~pseudo.aligned[NAME])))
+    return Judge(rule, data, table.prediction, int(np.sum(~pseudo.aligned[NAME])), cache)
 
 
 @dataclass(frozen=True)
