@@ -29,6 +29,7 @@ from fairflac.metrics.evidence import (
     lean,
     margin,
     strength,
+    usual_values,
     with_guess,
     with_pseudo_groups,
     word,
@@ -317,3 +318,7 @@ def test_following_less_is_told_by_mcnemar() -> None:
     other[5] = y[5]
     assert follows_less(named(guess), named(other), guess)  # 6 to 0: p = 2 / 2^6
     assert not follows_less(named(other), named(guess), guess)
+
+
+def test_usual_values_by_hand() -> None:
+    assert usual_values(np.array([[90, 10], [60, 40]])).tolist() == [0, 1]  # the second has 1 more often than others

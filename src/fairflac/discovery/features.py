@@ -13,11 +13,11 @@ from fairflac.data.own.listing import MEAN, STD
 from fairflac.data.pixels.augment import unit_floats
 from fairflac.errors import UserError
 from fairflac.nets.resnet import ResNet18
-from fairflac.nets.weights import find_imagenet_file, sha256_of
+from fairflac.nets.weights import find_imagenet_file, imagenet_file, sha256_of
 from fairflac.runs.gallery import shrink
 from fairflac.system.files import read_array, replacing
 from fairflac.system.hardware import best_device, full_precision
-from fairflac.system.progress import meter
+from fairflac.system.progress import meter, tell_once
 
 SIDE = 96  # pixels at which the ImageNet network sees an image: enough for it, and seconds for thousands
 BATCH = 128
@@ -32,6 +32,16 @@ class FeatureExtractor:
     size: tuple[int, int]  # of the images that it takes
     identity: str  # another one for other weights
     features: Callable[[np.ndarray], np.ndarray]  # (B, H, W, 3) uint8 → (B, D) float32
+
+
+def extractors(root: Path) -> tuple[FeatureExtractor, ...]:
+    """The ImageNet network, if its weights are kept below `root`, and the pixels, which show colours and places."""
+    if imagenet_file(root).is_file():
+        return imagenet_extractor(root), pixel_extractor()
+    tell_once(
+        "no ImageNet weights here, so that pixels alone are looked at; better: fairflac data get imagenet-weights"
+    )
+    return (pixel_extractor(),)
 
 
 def imagenet_extractor(root: Path) -> FeatureExtractor:

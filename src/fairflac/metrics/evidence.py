@@ -45,6 +45,13 @@ def aligned_class(counts: np.ndarray) -> np.ndarray:
     return best
 
 
+def usual_values(counts: np.ndarray) -> np.ndarray:
+    """(C, K) images → (C,) the value that goes with each class: which it has more often than others have."""
+    share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    usual: np.ndarray = (share - counts.sum(0) / counts.sum()).argmax(1)
+    return usual
+
+
 def with_guess(table: Predictions, guess: np.ndarray) -> Predictions:
     """For images like those of the training, such as a validation split: the guesses, counted here."""
     return replace(table, guess=guess, guess_counts=count_guesses(table.y, guess))
