@@ -1,7 +1,6 @@
 """A discovery as a page that needs nothing else, as text and as JSON: what was found, how sure, and the images."""
 
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -146,20 +145,24 @@ def as_text(discovery: Discovery) -> str:
 
 
 def as_json(discovery: Discovery) -> dict[str, Any]:
+    y = discovery.y
     return {
         "images": str(discovery.listing.source),
-        "n": len(discovery.y),
+        "n": len(y),
         "features": discovery.features,
         "found": len(discovery.shortcuts),
         "verdict": verdict(discovery),
         "classes": discovery.classes,
-        "rounds": [[_candidate(one, discovery.y) for one in done.candidates] for done in discovery.rounds],
+        "rounds": [
+            [belief_json(one) | {"counts": count_guesses(y, one.testimony.value).tolist()} for one in done.candidates]
+            for done in discovery.rounds
+        ],
         "groups": str(discovery.groups),
         "page": str(discovery.page),
     }
 
 
-def _candidate(one: Candidate, y: np.ndarray) -> Mapping[str, Any]:
+def belief_json(one: Candidate) -> dict[str, Any]:
     belief = one.belief
     measured = {"separation": belief.separation, **(belief.lean._asdict() if belief.lean else {})}
     return {
@@ -171,5 +174,4 @@ def _candidate(one: Candidate, y: np.ndarray) -> Mapping[str, Any]:
         "association": belief.association,
         "stability": belief.stability,
         **{name: number._asdict() for name, number in measured.items()},
-        "counts": count_guesses(y, one.testimony.value).tolist(),
     }

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,7 +91,7 @@ def extract(extractor: FeatureExtractor, images: np.ndarray, cache: Path, *, sil
             parts.append(extractor.features(np.ascontiguousarray(images[start : start + BATCH])))
             bar.advance(len(parts[-1]))
     found = np.concatenate(parts).astype(np.float32)
-    with replacing(path) as stream:
+    with suppress(OSError), replacing(path) as stream:  # where nothing can be kept, it is computed each time
         np.save(stream, found)
     return found
 
@@ -125,8 +126,12 @@ def read_features(path: Path, rows: int) -> np.ndarray:
     return found.astype(np.float32)
 
 
-def standardised(features: np.ndarray) -> np.ndarray:
-    """Every number with mean 0 and deviation 1; one that is the same for all images is 0."""
-    spread = features.std(0)
-    scaled: np.ndarray = ((features - features.mean(0)) / np.where(spread > 1e-12, spread, 1)).astype(np.float32)
+def standardised(features: np.ndarray, like: np.ndarray | None = None) -> np.ndarray:
+    """Every number with mean 0 and deviation 1; one that is the same for all images is 0.
+
+    `like`: features of other images, of which mean and deviation are taken.
+    """
+    like = features if like is None else like
+    spread = like.std(0)
+    scaled: np.ndarray = ((features - like.mean(0)) / np.where(spread > 1e-12, spread, 1)).astype(np.float32)
     return scaled

@@ -51,6 +51,9 @@ class GuessedGroups:
             for y, label in enumerate(self.classes[:CLASSES])
         ]
 
+    def named(self, rows: list[int]) -> list[str]:
+        return [str(self.names[row]) for row in rows]
+
     def _surest(self, chosen: np.ndarray) -> list[int]:
         rows = np.flatnonzero(chosen)
         surest: list[int] = rows[np.argsort(-self.confidence[rows], kind="stable")][:TYPICAL].tolist()
