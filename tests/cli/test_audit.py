@@ -7,9 +7,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from torch import Tensor, nn
 
 from fairflac.discovery import guesses as guessing
 from fairflac.runs.directory import Run
+from foreign_models import torchscript
+from planted_bars import draw_folder
 from program import Program, program, refused
 from trained_runs import folder_run, photos, tiny_run
 
@@ -60,6 +63,35 @@ def test_columns_are_groups(program: Program, folder_run: Run, photos: Path, tmp
     assert found["gaps"]["hue"]["value"] == pytest.approx(aligned - conflicting) and found["gaps"]["hue"]["n"] == 24
     text = program(*words, "--attribute", "hue").out
     assert "class and hue" in text and "above, red" in text and "worst group" in text
+
+
+class ReadsTheGround(nn.Module):
+    """Red or blue: it knows nothing of bars."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return 4 * x.mean((2, 3))[:, ::2]
+
+
+def test_what_discovery_finds(program: Program, tmp_path: Path) -> None:
+    """A folder whose classes go with the ground, and a model that reads nothing else."""
+    photos, model = draw_folder(tmp_path / "bars", 60, 0.85), torchscript(tmp_path / "model.pt", ReadsTheGround())
+    words = ("audit", model, photos, "--size", 36, "--data", tmp_path)
+    answer = program(*words, "-o", tmp_path / "audit.html")
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("leans on a shortcut: shortcut 1 that discovery found (see its pictures), colour")
+    assert "Shortcut 1, found by " in answer.out and "no ImageNet weights here" in answer.err
+    page = (tmp_path / "audit.html").read_text()
+    assert page.count("Most typical of another value") >= 2 and "http" not in page.replace("http-equiv", "")
+    found = json.loads(program(*words, "--json").out)["discovery"]
+    assert found["searched"] == "120 audited images" and found["features"] == ["16 x 16 pixels"]
+    first = found["shortcuts"][0]
+    assert (
+        first["believed"]
+        and first["strength"] == "lean"
+        and first["model"]["model names the wrong guess"]["value"] == 1
+    )
+    grounds = {kind: {name[-5] for name in names} for kind, names in first["typical"]["lying"].items()}
+    assert grounds == {"usual": {"0"}, "other": {"1"}}  # names end with the ground
 
 
 @pytest.mark.parametrize(

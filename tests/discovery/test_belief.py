@@ -14,7 +14,6 @@ from fairflac.discovery.belief import (
     ordinary_answers,
     separation,
     stability,
-    usual_values,
 )
 from fairflac.discovery.features import standardised
 from fairflac.errors import UserError
@@ -98,10 +97,6 @@ def test_hard_images_are_no_attribute() -> None:
 def test_an_attribute_that_goes_with_no_class_is_no_shortcut() -> None:
     belief = belief_of(planted(q=0.5).attribute, q=0.5)
     assert belief.separation.low > 1.1 and not belief.believed and belief.score < 0.05
-
-
-def test_usual_values_by_hand() -> None:
-    assert usual_values(np.array([[90, 10], [60, 40]])).tolist() == [0, 1]  # the second has 1 more often than others
 
 
 def test_rows_in_another_order_are_noticed() -> None:

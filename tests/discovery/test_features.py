@@ -49,6 +49,15 @@ def test_features_are_computed_once_for_weights_and_images(
     assert len(given) == 6
 
 
+def test_where_nothing_can_be_kept_it_is_computed_each_time(
+    counted: tuple[FeatureExtractor, list[int]], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    for _ in range(2):
+        assert len(extract(counted[0], IMAGES, tmp_path / "file" / "cache", silent=True)) == len(IMAGES)
+    assert len(counted[1]) == 4
+
+
 def test_a_damaged_cache_is_made_again(counted: tuple[FeatureExtractor, list[int]], tmp_path: Path) -> None:
     extractor, given = counted
     expected = extract(extractor, IMAGES, tmp_path, silent=True)
@@ -116,3 +125,8 @@ def test_files_that_are_no_features(tmp_path: Path) -> None:
 def test_standardised() -> None:
     found = standardised(np.array([[1.0, 5], [3, 5]], np.float32))
     np.testing.assert_array_equal(found, [[-1, 0], [1, 0]])
+
+
+def test_other_images_are_standardised_alike() -> None:
+    first, second = np.array([[0.0, 5.0], [2.0, 5.0]]), np.array([[3.0, 6.0]])
+    np.testing.assert_array_equal(standardised(second, like=first), [[2.0, 1.0]])

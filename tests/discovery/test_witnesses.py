@@ -6,7 +6,17 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 from fairflac.discovery.features import standardised
-from fairflac.discovery.witnesses import WITNESSES, _taken_over, clusters, contents, halves, judged, linear, twins
+from fairflac.discovery.witnesses import (
+    WITNESSES,
+    _taken_over,
+    carried_over,
+    clusters,
+    contents,
+    halves,
+    judged,
+    linear,
+    twins,
+)
 from planted_features import planted
 
 
@@ -112,3 +122,14 @@ def test_twins_leave_the_random_numbers_of_others_alone() -> None:
     torch.manual_seed(5)
     twins(features, y, 0)
     assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_guess_is_carried_over_to_other_images() -> None:
+    """Values need not be all there: of 0 and 2, 1 is never said."""
+    first, second = planted(400, seed=1), planted(200, q=0.5, seed=2)
+    others = standardised(second.features, like=first.features)
+    found = carried_over(standardised(first.features), 2 * first.attribute, others)
+    assert np.mean(found.value == 2 * second.attribute) > 0.98 and set(found.value) == {0, 2}
+    assert found.confidence.min() >= 0.5 and found.confidence.max() <= 1
+    alone = carried_over(standardised(first.features), np.full(400, 3), others)
+    assert (alone.value == 3).all() and (alone.confidence == 1).all()

@@ -29,6 +29,7 @@ from fairflac.metrics.evidence import (
     lean,
     margin,
     strength,
+    usual_values,
     with_guess,
     with_pseudo_groups,
     word,
@@ -96,6 +97,24 @@ def test_two_classes_never_prove_a_lean_on_a_guess() -> None:
     numbers = (1.0, 0.0, 400, 0.3)
     assert beside_guess(planted(*numbers, 2, 1.0, 0), classes=2).strength is Strength.SIGN
     assert beside_guess(planted(*numbers, 3, 1.0, 0), classes=3).strength is Strength.LEAN
+
+
+def test_groups_that_discovery_believes_in_prove_a_lean_of_two_classes_too() -> None:
+    """They are no mere hard images. What is wrong elsewhere is no sign of them."""
+    followed = beside_guess(planted(0.9, 0.4, 400, 0.3, 2, 1.0, 0), classes=2, found=True)
+    assert followed.lean is not None and followed.lean.difference.low > BOUNDS["found"].lean
+    assert followed.strength is Strength.LEAN
+    elsewhere = beside_guess(planted(0.9, 0.4, 400, 0.3, 6, 0.0, 0), classes=6, found=True)
+    assert elsewhere.strength is Strength.NONE and strength("accuracy", elsewhere.gap) is Strength.SIGN
+    assert beside_guess(planted(1.0, 0.0, 20, 0.3, 2, 1.0, 0), classes=2, found=True).strength is Strength.NONE
+
+
+def test_a_class_that_is_suggested_may_be_one_that_nobody_named() -> None:
+    y, guess = np.repeat([0, 1], 20), np.where(np.arange(40) % 4 == 0, 2, np.repeat([0, 1], 20))
+    found = lean(Predictions(np.arange(40), y, y, np.ones(40), np.ones((40, 1)), {}, {}, guess=guess))
+    assert found is not None and found.follows.value == 0 and found.follows.n == 10
+    nobody = Predictions(*(np.zeros(0, int),) * 3, np.zeros(0), np.zeros((0, 1)), {}, {}, guess=np.zeros(0, int))
+    assert lean(nobody) is None
 
 
 def test_a_bias_model_that_knows_nothing_is_asked_in_vain() -> None:
@@ -317,3 +336,7 @@ def test_following_less_is_told_by_mcnemar() -> None:
     other[5] = y[5]
     assert follows_less(named(guess), named(other), guess)  # 6 to 0: p = 2 / 2^6
     assert not follows_less(named(other), named(guess), guess)
+
+
+def test_usual_values_by_hand() -> None:
+    assert usual_values(np.array([[90, 10], [60, 40]])).tolist() == [0, 1]  # the second has 1 more often than others

@@ -176,8 +176,9 @@ def audit(
 ) -> "Audit":
     """Say whether a model leans on a shortcut, on which, and how sure that is; no attribute labels are needed.
 
-    Simple cues (colour, brightness, fine detail, border, corners) are exchanged between images: does the model follow
-    them? A small bias model, trained on the spot, shows where what is easy goes against the class. Columns of a CSV
+    Discovery finds groups that the classes go with, from frozen features, as `discover` does: does the model follow
+    them? Simple cues (colour, brightness, fine detail, border, corners) are exchanged between images: does it follow
+    these? A small bias model, trained on the spot, shows where what is easy goes against the class. Columns of a CSV
     file are attributes, and the groups they make are measured too.
 
     Args:
@@ -189,8 +190,8 @@ def audit(
         size: pixels of a side, where the model does not say.
         classes: their names in the order of the model's outputs.
         attributes: columns of a CSV file; all others if not given.
-        seed: of the bias model.
-        workspace: where datasets and the cache are.
+        seed: of the bias model, and of the halves that judge each other in discovery.
+        workspace: where datasets, the ImageNet weights and the cache are.
         allow_outside: paths in a CSV file may lead out of its folder.
         strict: an image that cannot be read is an error.
         silent: show no progress.
@@ -201,7 +202,7 @@ def audit(
 
     Example:
         >>> found = fairflac.audit("model.onnx", "photos", output="audit.html")  # doctest: +SKIP
-        >>> found.accuracy.value, found.gaps  # doctest: +SKIP
+        >>> found.accuracy.value, found.gaps, found.found.shortcuts  # doctest: +SKIP
     """
     output, images, changes = None if output is None else Path(output), str(data), dict(settings or {})
     if output is not None and output.is_dir():
@@ -226,7 +227,7 @@ def audit(
         allow_outside=allow_outside,
         strict=strict,
     )
-    found = audit_model(opened, select_images(opened, selection), seed=seed, silent=silent)
+    found = audit_model(opened, select_images(opened, selection), selection.root, seed=seed, silent=silent)
     if output is not None:
         write(found, output)
     return found

@@ -9,11 +9,13 @@ import numpy as np
 
 from fairflac import __version__
 from fairflac.auditing.cues import CUES, Followed
-from fairflac.auditing.pipeline import NO_PROOF, Audit, verdict
+from fairflac.auditing.pipeline import NO_PROOF, Audit, discovery_sentences, verdict
+from fairflac.auditing.shortcuts import FoundShortcut
 from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.resample import centre_crop
+from fairflac.discovering.page import belief_json, reasons
 from fairflac.metrics import Measured, group_table, measure
-from fairflac.metrics.evidence import strength
+from fairflac.metrics.evidence import Guessed, strength, usual_values
 from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.reporting.conclusions import DRAWN, GUESS
 from fairflac.reporting.naming import Names
@@ -21,6 +23,7 @@ from fairflac.reporting.page import environment
 from fairflac.reporting.pictures import Sprite, sprite
 from fairflac.reporting.results import GroupTable, group_tables
 from fairflac.reporting.text import span, with_range
+from fairflac.reporting.typical import YOURS, FoundSection, GuessedGroups, found_section
 from fairflac.runs.gallery import shrink
 from fairflac.system.files import write_text
 from fairflac.system.tables import text_table
@@ -41,6 +44,7 @@ class CaptionedImage:
 @dataclass(frozen=True)
 class AuditExamples:
     sprite: Sprite | None  # None: there is nothing to show
+    found: list[FoundSection]  # a section for each shortcut that discovery found
     cue: Followed | None  # the most followed
     trios: list[
         tuple[CaptionedImage, CaptionedImage, CaptionedImage]
@@ -58,7 +62,9 @@ def render(audit: Audit) -> str:
         audit=audit,
         said=verdict(audit),
         examples=audit_examples(audit),
-        guess_numbers=guess_numbers(audit),
+        unsaid=_unsaid(audit),
+        yours=YOURS,
+        guess_numbers=guess_numbers,
         meanings={name: cue.meaning for name, cue in CUES.items()},
         groups=group_tables({MODEL: audit.table}, names_of(audit)),
         model=MODEL,
@@ -78,6 +84,10 @@ def audit_examples(audit: Audit) -> AuditExamples:
         images.append(shrink(_seen(data, row) if image is None else image, SIDE))
         return CaptionedImage(len(images) - 1, str(data.names[row]), lines)
 
+    found = [
+        found_section(_title(number, one), reasons(one.candidate.belief), _groups(audit, one), SIDE, images)
+        for number, one in enumerate(audit.found.shortcuts)
+    ]
     cue = audit.followed[0] if audit.followed and strength("cue", audit.followed[0].difference) else None
     trios = [
         (
@@ -90,7 +100,18 @@ def audit_examples(audit: Audit) -> AuditExamples:
     mistakes = [
         captioned(row, names.of_class(int(table.y[row])), f"“{said[row]}”") for row in surest_with_the_guess(audit)
     ]
-    return AuditExamples(sprite(np.stack(images)) if images else None, cue, trios, mistakes)
+    return AuditExamples(sprite(np.stack(images)) if images else None, found, cue, trios, mistakes)
+
+
+def _title(number: int, one: FoundShortcut) -> str:
+    return f"Shortcut {number + 1}, found by {one.candidate.witness} on {one.candidate.features}"
+
+
+def _groups(audit: Audit, one: FoundShortcut) -> GuessedGroups:
+    """Of the audited images, as the model sees them."""
+    data = audit.images.data
+    seen, usual = centre_crop(data.images, data.task.image_size), usual_values(one.counts)
+    return GuessedGroups(seen, data.names, data.task.classes, data.y, one.value, one.confidence, usual)
 
 
 def surest_with_the_guess(audit: Audit) -> list[int]:
@@ -110,6 +131,7 @@ def _seen(data: BiasedDataset, row: int) -> np.ndarray:
 MODEL = "right"  # the heading of the model's share of right answers
 SUMMARY = ("unbiased", "aligned", "conflicting", "worst_group")
 FEW = 12  # groups that a terminal shows
+NAMED = 2  # images of each kind that a terminal names
 
 
 def as_text(audit: Audit) -> str:
@@ -120,12 +142,13 @@ def as_text(audit: Audit) -> str:
         *(f"  {reason}" for reason in said.reasons),
         "",
         f"{audit.source}: {' '.join(audit.images.notes)} Right: {with_range(audit.accuracy)}.",
+        *_found_lines(audit),
         "",
         "How often the model names the class that a cue was taken from",
         text_table([["cue", "taken from there", "from its own", "difference", "95 %", "n"], *_cue_lines(audit)]),
         "",
         f"Does it go along with a bias model? {GUESS} It is small, was stopped early, and was {audit.how}.",
-        text_table([["", "", "95 %", "n"], *([name, *_cells(one)] for name, one in guess_numbers(audit).items())]),
+        _number_table(audit.guessed),
     ]
     for attribute, table in zip(audit.table.bias, group_tables({MODEL: audit.table}, names_of(audit)), strict=True):
         parts += ["", *_group_lines(audit, attribute, table)]
@@ -142,6 +165,12 @@ def as_json(audit: Audit) -> dict[str, Any]:
         "reasons": said.reasons,
         "n": len(audit.table),
         "accuracy": audit.accuracy._asdict(),
+        "discovery": {
+            "searched": audit.found.searched,
+            "features": audit.found.features,
+            "said": discovery_sentences(audit),
+            "shortcuts": [_found_json(audit, one) for one in audit.found.shortcuts],
+        },
         "cues": {
             one.cue: {
                 "meaning": CUES[one.cue].meaning,
@@ -152,7 +181,7 @@ def as_json(audit: Audit) -> dict[str, Any]:
         "bias_model": {
             "trained": audit.how,
             "better_than_chance": not audit.guessed.by_chance,
-            **{name: one and one._asdict() for name, one in guess_numbers(audit).items()},
+            **_numbers_json(audit.guessed),
         },
         "gaps": {name: gap._asdict() for name, gap in audit.gaps.items()},
         "metrics": {name: one._asdict() for name, one in measure(audit.table).items()},
@@ -162,11 +191,32 @@ def as_json(audit: Audit) -> dict[str, Any]:
     }
 
 
-def guess_numbers(audit: Audit) -> dict[str, Measured | None]:
-    """What is known beside the guesses of the bias model, by its name in tables."""
-    guessed, lean = audit.guessed, audit.guessed.lean
+def _found_json(audit: Audit, one: FoundShortcut) -> dict[str, Any]:
+    groups = _groups(audit, one)
     return {
-        "guesses that are right, classes counting alike": guessed.right,
+        **belief_json(one.candidate),
+        "counts": one.counts.tolist(),
+        "strength": one.guessed.strength.name.lower(),
+        "model": _numbers_json(one.guessed),
+        "typical": {
+            label: {
+                "usual": [str(groups.names[row]) for row in usual],
+                "other": [str(groups.names[row]) for row in other],
+            }
+            for label, usual, other in groups.typical()
+        },
+    }
+
+
+def _numbers_json(guessed: Guessed) -> dict[str, Any]:
+    return {name: one and one._asdict() for name, one in guess_numbers(guessed).items()}
+
+
+def guess_numbers(guessed: Guessed) -> dict[str, Measured | None]:
+    """What is known beside guesses, by its name in tables."""
+    lean = guessed.lean
+    right = {} if guessed.found else {"guesses that are right, classes counting alike": guessed.right}
+    return right | {
         "model right, where the guess is right": guessed.agree,
         "model right, where the guess is wrong": guessed.disagree,
         "gap, the difference of the two": guessed.gap,
@@ -174,6 +224,38 @@ def guess_numbers(audit: Audit) -> dict[str, Measured | None]:
         "model names it for others of the class": lean and lean.elsewhere,
         "lean, the difference of the two": lean and lean.difference,
     }
+
+
+def _number_table(guessed: Guessed) -> str:
+    return text_table([["", "", "95 %", "n"], *([name, *_cells(one)] for name, one in guess_numbers(guessed).items())])
+
+
+def _found_lines(audit: Audit) -> list[str]:
+    """Each found shortcut in numbers, and what to look at; in a sentence, where there is none and that is not said."""
+    lines = ["", *unsaid] if (unsaid := _unsaid(audit)) else []
+    for number, one in enumerate(audit.found.shortcuts):
+        groups = _groups(audit, one)
+        lines += ["", f"{_title(number, one)}: images by class and guessed value", text_table(groups.table())]
+        lines += ["", _number_table(one.guessed), "", *_typical_lines(groups), "Their pictures: -o for a page."]
+    return lines
+
+
+def _unsaid(audit: Audit) -> list[str]:
+    """What is to be said of discovery beside the reasons of the verdict."""
+    said = verdict(audit).reasons
+    return [sentence for sentence in discovery_sentences(audit) if sentence not in said]
+
+
+def _typical_lines(groups: GuessedGroups) -> list[str]:
+    """Names of a few images of each class, to look at."""
+    return [
+        f"{label}: usually as {_few(groups.named(usual))}; otherwise as {_few(groups.named(other))}"
+        for label, usual, other in groups.typical()
+    ]
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) or "none"
 
 
 def names_of(audit: Audit) -> Names:

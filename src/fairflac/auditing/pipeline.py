@@ -1,10 +1,16 @@
-"""The whole audit: predictions, exchanged cues, guesses of a bias model, known groups; and the verdict in words."""
+"""The whole audit: predictions, what discovery finds, exchanged cues, guesses of a bias model, known groups; and the
+verdict in words.
+"""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from fairflac.auditing.cues import CUES, Followed, follow
 from fairflac.auditing.images import FEWEST, AuditedImages
+from fairflac.auditing.shortcuts import FoundShortcut, FoundShortcuts, find_shortcuts
 from fairflac.discovery.guesses import guesses
 from fairflac.errors import UserError
 from fairflac.inference.model import Classifier, predictions
@@ -26,28 +32,39 @@ class Audit:
     table: Predictions  # with the guesses
     accuracy: Measured
     followed: list[Followed]
+    found: FoundShortcuts  # by discovery
     guessed: Guessed  # beside a bias model of low capacity
+    unexplained: Guessed  # the same, where no found shortcut that the model follows contradicts the class
     how: str  # that bias model was trained
     gaps: dict[str, Measured]  # see `attribute_gaps`
 
 
-def audit(model: Classifier, images: AuditedImages, *, seed: int = 0, silent: bool = False) -> Audit:
+def audit(model: Classifier, images: AuditedImages, root: Path, *, seed: int = 0, silent: bool = False) -> Audit:
+    """`root`: of datasets, where the cache and the ImageNet weights are."""
     data = images.data
     if len(data) < FEWEST:
         raise UserError(f"{len(data)} images are too few for an audit: give {FEWEST} or more")
     table = predictions(model, data, silent=silent)
     followed = follow(model, data.images, table.prediction, silent=silent)
+    found = find_shortcuts(table, images, root, seed=seed, silent=silent)
     guess = guesses(data, images.training, seed, silent=silent)
     table = replace(table, guess=guess.guess)
-    guessed = beside_guess(table, classes=len(data.task.classes), trial=(guess.trial_y, guess.trial_guess))
-    right = share(table.prediction == table.y)
-    return Audit(model.source, images, table, right, followed, guessed, guess.how, attribute_gaps(table))
+    explained = np.zeros(len(table), dtype=bool)
+    for one in found.shortcuts:
+        if one.guessed.strength:
+            explained |= one.suggested != table.y
+    guessed, unexplained = (
+        beside_guess(part, classes=len(data.task.classes), trial=(guess.trial_y, guess.trial_guess))
+        for part in (table, table.take(~explained))
+    )
+    right, gaps = share(table.prediction == table.y), attribute_gaps(table)
+    return Audit(model.source, images, table, right, followed, found, guessed, unexplained, guess.how, gaps)
 
 
 UNNAMED = "something simple that has no name here"
 NO_PROOF = (
-    "No evidence is no proof that there is no shortcut. A cue that was not tried, or an attribute such as age or skin "
-    "colour that no simple change of pixels exchanges, only shows with labels of it (a column of a CSV file)."
+    "No evidence is no proof that there is no shortcut. A cue that was not tried, or an attribute that discovery does "
+    "not see in these images, only shows with labels of it (a column of a CSV file)."
 )
 ADVICE_ON_LEAN = (
     "You decide whether this is a shortcut or what the classes are about: of ripe and unripe fruit, the colour is the "
@@ -67,19 +84,56 @@ class Verdict(NamedTuple):
 
 def verdict(audit: Audit) -> Verdict:
     groups = {name: strength("attribute", gap) for name, gap in audit.gaps.items()}
+    found = {found_name(number): one.guessed.strength for number, one in enumerate(audit.found.shortcuts)}
     cues = {one.cue: strength("cue", one.difference) for one in audit.followed}
-    guess = audit.guessed.strength
+    guess = audit.unexplained.strength
     blind = _blind(audit)
-    said = word([*groups.values(), *cues.values(), guess], blind=bool(blind))
-    most = max([*groups.values(), *cues.values(), guess])
+    strengths = [*groups.values(), *found.values(), *cues.values(), guess]
+    said, most = word(strengths, blind=bool(blind)), max(strengths)
     if most is Strength.NONE:
-        return Verdict(said, [], [*blind, *(_nothing(audit) if not blind else []), NO_PROOF])
-    named = [name for found in (groups, cues) for name, one in found.items() if one is most]
+        tried = [] if blind else _nothing(audit)
+        return Verdict(said, [], [*blind, *tried, *discovery_sentences(audit), NO_PROOF])
+    named = [name for kind in (groups, found, cues) for name, one in kind.items() if one is most]
     reasons = [_group(name, audit.gaps[name]) for name, one in groups.items() if one]
+    reasons += discovery_sentences(audit) if found else []
     reasons += [_cue(one, cues[one.cue]) for one in audit.followed if cues[one.cue]]
-    reasons += _guess(audit.guessed) if guess else []
+    reasons += _guess(audit.unexplained, also=any(found.values())) if guess else []
     ending = ADVICE_ON_LEAN if most is Strength.LEAN else ADVICE_ON_SIGNS
     return Verdict(said, list(dict.fromkeys(named)) or [UNNAMED], [*reasons, ending])
+
+
+def found_name(number: int) -> str:
+    return f"shortcut {number + 1} that discovery found (see its pictures)"
+
+
+def discovery_sentences(audit: Audit) -> list[str]:
+    """What discovery found, and whether the model follows it; or plainly that it found nothing."""
+    found = audit.found
+    if found.left_out:
+        return [found.left_out]
+    if not found.shortcuts:
+        seen = " and ".join(found.features)
+        return [f"Discovery searched {found.searched}, seen as {seen}, and found no shortcut that it believes in."]
+    return [_found(number, one, found.searched) for number, one in enumerate(found.shortcuts)]
+
+
+def _found(number: int, one: FoundShortcut, searched: str) -> str:
+    guessed, name = one.guessed, found_name(number)
+    if guessed.lean is None or (guessed.blind and not guessed.strength):
+        return (
+            f"The {searched} offer a shortcut, {name}; it contradicts the class of {guessed.against} of the audited "
+            "images, too few to tell whether the model follows it."
+        )
+    how = {
+        Strength.NONE: f"These images offer a shortcut, {name}, and the model does not follow it",
+        Strength.SIGN: f"It follows {name} somewhat",
+        Strength.LEAN: f"It follows {name}",
+    }[guessed.strength]
+    return (
+        f"{how}: where that contradicts the class, it names the class that the shortcut speaks for in "
+        f"{with_range(guessed.lean.follows)} of the images; for other images of the same class, in "
+        f"{with_range(guessed.lean.elsewhere)}."
+    )
 
 
 def _nothing(audit: Audit) -> list[str]:
@@ -100,8 +154,11 @@ def _cue(one: Followed, how: Strength) -> str:
     )
 
 
-def _guess(guessed: Guessed) -> list[str]:
-    """What speaks for a lean on the guess; what else may explain it, where that may be."""
+def _guess(guessed: Guessed, also: bool) -> list[str]:
+    """What speaks for a lean on the guess; what else may explain it, where that may be.
+
+    `also`: beside a found shortcut, and of the images that this does not explain.
+    """
     found = []
     if guessed.lean is not None and strength("guess", guessed.lean.difference):
         found.append(
@@ -114,7 +171,8 @@ def _guess(guessed: Guessed) -> list[str]:
             f"The model is right on {with_range(guessed.agree)} of the images where the guess is right and on "
             f"{with_range(guessed.disagree)} of the others{hard}."
         )
-    return [f"{GUESS} {found[0]}", *found[1:]]
+    counted = " Images that contradict what discovery found do not count here." if also else ""
+    return [f"{GUESS}{counted} {found[0]}", *found[1:]]
 
 
 def _blind(audit: Audit) -> list[str]:
@@ -122,6 +180,8 @@ def _blind(audit: Audit) -> list[str]:
     guessed = audit.guessed
     if not audit.followed:
         return ["The model names one class for all of these images, so there is nothing to exchange."]
+    if any(not one.guessed.blind for one in audit.found.shortcuts):
+        return []  # these images do show whether a shortcut is followed
     if guessed.by_chance and guessed.right is not None:
         return [
             f"{GUESS} Here it guesses no better than chance ({with_range(guessed.right)} right): it found nothing "

@@ -36,9 +36,10 @@ def audit_command(
 ) -> None:
     """Say whether MODEL leans on a shortcut, on which, and how sure that is; no attribute labels are needed.
 
-    Simple cues (colour, brightness, fine detail, border, corners) are exchanged between images: does the model follow
-    them? A small bias model, trained on the spot, shows where what is easy goes against the class. Columns of a CSV
-    file are attributes, and the groups they make are measured too.
+    Discovery finds groups that the classes go with, from frozen features, as fairflac discover does: does the model
+    follow them? Simple cues (colour, brightness, fine detail, border, corners) are exchanged between images: does it
+    follow these? A small bias model, trained on the spot, shows where what is easy goes against the class. Columns of
+    a CSV file are attributes, and the groups they make are measured too.
     """
     import json as json_format
 

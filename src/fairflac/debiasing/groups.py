@@ -69,12 +69,22 @@ def training_groups(request: Request, data: Path, folder: Path) -> TrainingGroup
     return TrainingGroups(str(path), says, str(found.page))
 
 
+def _all_features(images: SearchedImages, kind: str) -> np.ndarray:
+    """(M, D). Those that were searched are there already; what is left is the test split."""
+    rest = np.setdiff1d(np.arange(len(images.y)), images.rows)
+    searched = images.features(images.rows)[kind]
+    features = np.empty((len(images.y), searched.shape[1]), np.float32)
+    features[images.rows] = searched
+    if len(rest):
+        features[rest] = images.features(rest)[kind]
+    return features
+
+
 def _written(
     images: SearchedImages, kind: str, known: Testimony, names: list[str], folder: Path, given: np.ndarray
 ) -> Path:
     """Of all images, those of the test split too, which training does not see."""
-    features = images.features(np.arange(len(images.y)))[kind]
-    every = filled(features, known.value, known.confidence)
+    every = filled(_all_features(images, kind), known.value, known.confidence)
     columns = {
         GUESS: [names[value] for value in every.value.tolist()],
         "confidence": [f"{value:.3f}" for value in every.confidence.tolist()],

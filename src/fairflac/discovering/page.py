@@ -1,64 +1,30 @@
 """A discovery as a page that needs nothing else, as text and as JSON: what was found, how sure, and the images."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairflac import __version__
-from fairflac.discovering.pipeline import Discovery, value_name
-from fairflac.discovery.belief import Belief, usual_values
+from fairflac.discovering.pipeline import Discovery
+from fairflac.discovery.belief import Belief
 from fairflac.discovery.search import Candidate
-from fairflac.metrics.evidence import count_guesses
+from fairflac.metrics.evidence import count_guesses, usual_values
 from fairflac.metrics.intervals import Measured
 from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.reporting.page import environment
-from fairflac.reporting.pictures import Sprite, sprite
+from fairflac.reporting.pictures import sprite
 from fairflac.reporting.text import with_range
-from fairflac.runs.gallery import shrink
+from fairflac.reporting.typical import YOURS, FoundSection, GuessedGroups, found_section
 from fairflac.system.files import write_text
 from fairflac.system.tables import text_table
 
-TYPICAL = 6  # images of each kind
-CLASSES = 20  # that a page shows, at most
 SIDE = 72  # pixels of an image on the page, at most
 
 NO_PROOF = (
     "That is no proof of none: a weak shortcut, or one that these features do not show, is not found. The best guess "
     "there was is kept all the same, for you to look at."
 )
-YOURS = (
-    "What do the images on the left have in common, and those on the right lack? Whether that is a shortcut, or what "
-    "the classes are about, only you can say."
-)
-
-
-@dataclass(frozen=True)
-class TypicalImage:
-    place: int  # in the sprite
-    name: str
-    value: str
-    confidence: float
-
-
-@dataclass(frozen=True)
-class ClassGallery:
-    """The images of a class that are most typical of its usual value, and of any other."""
-
-    label: str
-    usual: list[TypicalImage]
-    other: list[TypicalImage]
-
-
-@dataclass(frozen=True)
-class FoundSection:
-    title: str
-    said: list[str]
-    values: list[str]
-    counts: dict[str, list[int]]  # by class, images of each value
-    galleries: list[ClassGallery]
 
 
 def write(discovery: Discovery) -> None:
@@ -76,43 +42,33 @@ def render(discovery: Discovery) -> str:
         verdict=verdict(discovery),
         next_step=next_step(discovery),
         sections=sections,
-        sprite=_sprite(images),
+        sprite=sprite(np.stack(images)),
         witnesses=witness_table(discovery),
         yours=YOURS,
         version=__version__,
     )
 
 
-def _sprite(images: list[np.ndarray]) -> Sprite:
-    return sprite(np.stack(images))
-
-
 def _section(discovery: Discovery, number: int, candidate: Candidate, images: list[np.ndarray]) -> FoundSection:
-    """`images` are those of the page so far; what is shown here is added."""
-    value, confidence = candidate.testimony
-    counts = count_guesses(discovery.y, value)
-    usual = usual_values(counts)
-
-    def typical(rows: np.ndarray) -> list[TypicalImage]:
-        chosen = rows[np.argsort(-confidence[rows], kind="stable")][:TYPICAL].tolist()
-        images.extend(shrink(discovery.images[row], SIDE) for row in chosen)
-        return [
-            TypicalImage(place, discovery.listing.names[row], value_name(int(value[row])), float(confidence[row]))
-            for place, row in enumerate(chosen, start=len(images) - len(chosen))
-        ]
-
-    galleries = []
-    for y, label in enumerate(discovery.classes[:CLASSES]):
-        of_class, as_usual = discovery.y == y, value == usual[y]
-        kinds = (typical(np.flatnonzero(of_class & kind)) for kind in (as_usual, ~as_usual))
-        galleries.append(ClassGallery(label, *kinds))
     title = f"Shortcut {number + 1}" if discovery.shortcuts else "The best guess, which is not believed"
-    return FoundSection(
+    return found_section(
         title=f"{title}, of {candidate.witness} on {candidate.features}",
         said=[] if discovery.shortcuts and number == 0 else reasons(candidate.belief),  # the first are said above
-        values=[value_name(one) for one in range(counts.shape[1])],
-        counts=dict(zip(discovery.classes, counts.tolist(), strict=True)),
-        galleries=galleries,
+        groups=_groups(discovery, candidate),
+        side=SIDE,
+        images=images,
+    )
+
+
+def _groups(discovery: Discovery, candidate: Candidate) -> GuessedGroups:
+    return GuessedGroups(
+        images=discovery.images,
+        names=np.array(discovery.listing.names),
+        classes=discovery.classes,
+        y=discovery.y,
+        value=candidate.testimony.value,
+        confidence=candidate.testimony.confidence,
+        usual=usual_values(count_guesses(discovery.y, candidate.testimony.value)),
     )
 
 
@@ -183,34 +139,30 @@ def as_text(discovery: Discovery) -> str:
     lines = [first, *(f"  {sentence}" for sentence in others), ""]
     lines.append(f"{discovery.listing.source}: {len(discovery.y):,} images to train and validate.")
     for number, one in enumerate(discovery.shown, start=1):
-        counts = count_guesses(discovery.y, one.testimony.value)
-        head = ["class", *(f"value {value_name(value)}" for value in range(counts.shape[1]))]
-        rows = [
-            [label, *map("{:,}".format, row)] for label, row in zip(discovery.classes, counts.tolist(), strict=True)
-        ]
-        lines += [
-            "",
-            f"Images by class and guess {number}, of {one.witness} on {one.features}",
-            text_table([head, *rows]),
-        ]
+        lines += ["", f"Images by class and guess {number}, of {one.witness} on {one.features}"]
+        lines.append(text_table(_groups(discovery, one).table()))
     return "\n".join([*lines, "", text_table(witness_table(discovery)), "", next_step(discovery)])
 
 
 def as_json(discovery: Discovery) -> dict[str, Any]:
+    y = discovery.y
     return {
         "images": str(discovery.listing.source),
-        "n": len(discovery.y),
+        "n": len(y),
         "features": discovery.features,
         "found": len(discovery.shortcuts),
         "verdict": verdict(discovery),
         "classes": discovery.classes,
-        "rounds": [[_candidate(one, discovery.y) for one in done.candidates] for done in discovery.rounds],
+        "rounds": [
+            [belief_json(one) | {"counts": count_guesses(y, one.testimony.value).tolist()} for one in done.candidates]
+            for done in discovery.rounds
+        ],
         "groups": str(discovery.groups),
         "page": str(discovery.page),
     }
 
 
-def _candidate(one: Candidate, y: np.ndarray) -> Mapping[str, Any]:
+def belief_json(one: Candidate) -> dict[str, Any]:
     belief = one.belief
     measured = {"separation": belief.separation, **(belief.lean._asdict() if belief.lean else {})}
     return {
@@ -222,5 +174,4 @@ def _candidate(one: Candidate, y: np.ndarray) -> Mapping[str, Any]:
         "association": belief.association,
         "stability": belief.stability,
         **{name: number._asdict() for name, number in measured.items()},
-        "counts": count_guesses(y, one.testimony.value).tolist(),
     }

@@ -17,20 +17,17 @@ from fairflac.discovery.belief import check_order
 from fairflac.discovery.features import (
     FeatureExtractor,
     extract,
-    imagenet_extractor,
-    pixel_extractor,
+    extractors,
     read_features,
     standardised,
 )
-from fairflac.discovery.search import Candidate, SearchRound, check_witness, search
+from fairflac.discovery.search import FEWEST, Candidate, SearchRound, check_witness, search
 from fairflac.errors import UserError
 from fairflac.inference.model import Classifier
 from fairflac.nets.frozen import SIDE
-from fairflac.nets.weights import imagenet_file
+from fairflac.reporting.typical import value_name
 from fairflac.system.files import check_folder
-from fairflac.system.progress import tell_once
 
-FEWEST = 10  # images of a class: of fewer, halves say nothing
 GROUPS, PAGE = "groups.csv", "discovery.html"
 
 
@@ -181,17 +178,12 @@ class _Source:
 
 
 def _source(features: Path | Classifier | None, count: int, root: Path) -> _Source:
-    """As the user says; else the ImageNet network, if its weights are there, and the pixels."""
+    """As the user says; else whatever there is."""
     if isinstance(features, Path):
         return _Source((SIDE, SIDE), "cover", given={features.name: read_features(features, count)})
     if isinstance(features, Classifier):
         return _Source(features.decoded_size, features.fit, (_of_network(features),))
-    if imagenet_file(root).is_file():
-        return _Source((SIDE, SIDE), "cover", (imagenet_extractor(root), pixel_extractor()))
-    tell_once(
-        "no ImageNet weights here, so that pixels alone are looked at; better: fairflac data get imagenet-weights"
-    )
-    return _Source((SIDE, SIDE), "cover", (pixel_extractor(),))
+    return _Source((SIDE, SIDE), "cover", extractors(root))
 
 
 def _of_network(model: Classifier) -> FeatureExtractor:
@@ -213,8 +205,3 @@ def _columns(discovery: Discovery) -> dict[str, list[str]]:
         columns[f"{GUESS}{suffix}"] = [value_name(value) for value in one.testimony.value.tolist()]
         columns[f"confidence{suffix}"] = [f"{value:.3f}" for value in one.testimony.confidence.tolist()]
     return columns
-
-
-def value_name(value: int) -> str:
-    """Until a person gives it a better one."""
-    return str(value + 1)

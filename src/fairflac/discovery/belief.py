@@ -6,7 +6,7 @@ import numpy as np
 
 from fairflac.discovery.witnesses import ORDINARY, contents, halves, judged
 from fairflac.errors import UserError
-from fairflac.metrics.evidence import FEWEST, Lean, aligned_class, count_guesses, lean, strength
+from fairflac.metrics.evidence import FEWEST, Lean, aligned_class, count_guesses, lean, strength, usual_values
 from fairflac.metrics.intervals import DRAWS_OF_PAIRS, SEED, Measured, percentiles
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.representation import PROBED, balanced, measure_probe, subsample
@@ -60,13 +60,6 @@ def believe(features: np.ndarray, answers: Predictions, guess: np.ndarray, again
         separation=separation(features[few], y[few], guess[few]),
         lean=lean(replace(answers, guess=guess), speaks_for),
     )
-
-
-def usual_values(counts: np.ndarray) -> np.ndarray:
-    """(C, K) images → (C,) the value that goes with each class: which it has more often than others have."""
-    share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-    usual: np.ndarray = (share - counts.sum(0) / counts.sum()).argmax(1)
-    return usual
 
 
 def separation(features: np.ndarray, y: np.ndarray, guess: np.ndarray) -> Measured:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +15,11 @@ from fairflac.data.own.listing import MEAN, STD
 from fairflac.data.pixels.augment import unit_floats
 from fairflac.errors import UserError
 from fairflac.nets.frozen import SIDE, FrozenResNet18
-from fairflac.nets.weights import find_imagenet_file, sha256_of
+from fairflac.nets.weights import find_imagenet_file, imagenet_file, sha256_of
 from fairflac.runs.gallery import shrink
 from fairflac.system.files import read_array, replacing
 from fairflac.system.hardware import best_device, full_precision
-from fairflac.system.progress import meter
+from fairflac.system.progress import meter, tell_once
 from fairflac.types import Network
 
 BATCH = 128
@@ -33,6 +34,16 @@ class FeatureExtractor:
     size: tuple[int, int]  # of the images that it takes
     identity: str  # another one for other weights
     features: Callable[[np.ndarray], np.ndarray]  # (B, H, W, 3) uint8 → (B, D) float32
+
+
+def extractors(root: Path) -> tuple[FeatureExtractor, ...]:
+    """The ImageNet network, if its weights are kept below `root`, and the pixels, which show colours and places."""
+    if imagenet_file(root).is_file():
+        return imagenet_extractor(root), pixel_extractor()
+    tell_once(
+        "no ImageNet weights here, so that pixels alone are looked at; better: fairflac data get imagenet-weights"
+    )
+    return (pixel_extractor(),)
 
 
 def imagenet_extractor(root: Path) -> FeatureExtractor:
@@ -84,7 +95,7 @@ def extract(extractor: FeatureExtractor, images: np.ndarray, cache: Path, *, sil
             parts.append(extractor.features(np.ascontiguousarray(images[start : start + BATCH])))
             bar.advance(len(parts[-1]))
     found = np.concatenate(parts).astype(np.float32)
-    with replacing(path) as stream:
+    with suppress(OSError), replacing(path) as stream:  # where nothing can be kept, it is computed each time
         np.save(stream, found)
     return found
 

@@ -11,6 +11,7 @@ from fairflac.errors import unknown
 from fairflac.system.progress import meter
 
 AUTO = "auto"
+FEWEST = 10  # images of a class: of fewer, halves say nothing
 MOST = 3  # shortcuts that are looked for
 RIDGE = 1e-3  # of the mean variance: enough to be stable where features are copies of each other
 

@@ -3,6 +3,7 @@
 No image is guessed by a model that was trained on it, or on a copy of it: two halves judge each other.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -49,19 +50,35 @@ def judged(
     features: np.ndarray, labels: np.ndarray, half: np.ndarray, trusted: np.ndarray | None = None, **options: Any
 ) -> np.ndarray:
     """(N, K) probabilities of each label, by a linear model of the other half, or of its trusted images."""
-    from sklearn.linear_model import LogisticRegression  # takes a second to import
-
     learnt = np.ones(len(labels), dtype=bool) if trusted is None else trusted
     shares = np.zeros((len(labels), int(labels.max()) + 1))
     for part in (half, ~half):
         rows = ~part & learnt
-        known = np.unique(labels[rows])  # a rare label may be in one half alone
-        if len(known) == 1:
-            shares[part, known] = 1.0
-            continue
-        model = LogisticRegression(max_iter=1000, **options).fit(features[rows], labels[rows])
-        shares[np.ix_(part, known)] = model.predict_proba(features[part])
+        known, found = _taught(features[rows], labels[rows], features[part], **options)
+        shares[np.ix_(part, known)] = found
     return shares
+
+
+def _taught(
+    features: np.ndarray, labels: np.ndarray, others: np.ndarray, **options: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """(K,) labels that there are, a rare one may be missing, and (M, K) their probabilities for other images."""
+    from sklearn.exceptions import ConvergenceWarning  # takes a second to import
+    from sklearn.linear_model import LogisticRegression
+
+    known = np.unique(labels)
+    if len(known) == 1:
+        return known, np.ones((len(others), 1))
+    with warnings.catch_warnings():  # float32 cannot follow the loss to its last digits, which nobody needs
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = LogisticRegression(max_iter=1000, **options).fit(features, labels)
+    return known, model.predict_proba(others)
+
+
+def carried_over(features: np.ndarray, value: np.ndarray, others: np.ndarray) -> Testimony:
+    """(N, D) features and what a witness guessed → the same of (M, D) other images, by a linear model of the guess."""
+    known, shares = _taught(features, value, others, C=ORDINARY)
+    return Testimony(known[shares.argmax(1)], shares.max(1))
 
 
 def _testimony(scores: np.ndarray) -> Testimony:
@@ -150,16 +167,10 @@ def _taken_over(unseen: Tensor, labels: Tensor, generator: torch.Generator) -> T
 
 
 def filled(features: np.ndarray, value: np.ndarray, confidence: np.ndarray) -> Testimony:
-    """Values of some images (-1: not known) → of all: those that lack one get it from a linear model of the others."""
-    from sklearn.linear_model import LogisticRegression
-
-    known = value >= 0
-    if known.all():
-        return Testimony(value, confidence)
-    model = LogisticRegression(C=ORDINARY, max_iter=1000).fit(features[known], value[known])
-    shares = model.predict_proba(features[~known])
-    value, confidence = value.copy(), confidence.copy()
-    value[~known], confidence[~known] = model.classes_[shares.argmax(1)], shares.max(1)
+    """Values of some images (-1: not known) → of all: those that lack one get it as other images do."""
+    known, value, confidence = value >= 0, value.copy(), confidence.copy()
+    if not known.all():
+        value[~known], confidence[~known] = carried_over(features[known], value[known], features[~known])
     return Testimony(value, confidence)
 
 

@@ -44,6 +44,13 @@ def aligned_class(counts: np.ndarray) -> np.ndarray:
     return best
 
 
+def usual_values(counts: np.ndarray) -> np.ndarray:
+    """(C, K) images → (C,) the value that goes with each class: which it has more often than others have."""
+    share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    usual: np.ndarray = (share - counts.sum(0) / counts.sum()).argmax(1)
+    return usual
+
+
 def with_guess(table: Predictions, guess: np.ndarray) -> Predictions:
     """For images like those of the training, such as a validation split: the guesses, counted here."""
     return replace(table, guess=guess, guess_counts=count_guesses(table.y, guess))
@@ -108,10 +115,11 @@ def lean(table: Predictions, speaks_for: np.ndarray | None = None) -> Lean | Non
 
 def _by_suggestion(table: Predictions) -> Counts:
     """As `count`, with one column for every class, also those that are never suggested."""
-    counts = count(table, GUESS)
-    classes = counts.n.shape[0]
+    counted, suggested = count(table, GUESS).n, np.unique(table.bias[GUESS])
+    known = len(counted)  # classes that there are or that were named; one that is neither may still be suggested
+    classes = max(known, int(suggested.max(initial=0)) + 1)
     n = np.zeros((classes, classes, classes), dtype=np.int64)
-    n[:, np.unique(table.bias[GUESS])] = counts.n
+    n[:known, suggested, :known] = counted
     return Counts(n, np.eye(classes, dtype=bool), n.sum(-1) > 0)
 
 
@@ -145,7 +153,7 @@ def _elsewhere(counts: Counts) -> Values:
 
 
 Word = Literal["leans on a shortcut", "signs of a shortcut", "no evidence", "cannot tell"]
-Kind = Literal["attribute", "cue", "guess", "accuracy"]
+Kind = Literal["attribute", "cue", "guess", "found", "accuracy"]
 
 
 class Strength(IntEnum):
@@ -168,6 +176,9 @@ BOUNDS: dict[Kind, Bounds] = {
     "cue": Bounds(0.15, 0.4),
     # How much more often the guess of a bias model is named than anyway: weak models without a shortcut reach 0.4.
     "guess": Bounds(0.15, 0.6),
+    # The same of groups that discovery believes in, which are no mere hard images, also of two classes: the lower ends
+    # of models that ignore them lie below 0, of models that follow them above 0.3.
+    "found": Bounds(0.15, 0.3),
     # Accuracy where that guess is right, minus where it is wrong. Hard images make such a gap too, however large.
     "accuracy": Bounds(0.15, inf),
 }
@@ -200,6 +211,7 @@ class Guessed:
     agree: Measured | None  # accuracy of the model where the guess is right; None: there is no such image
     disagree: Measured | None  # where it is wrong
     lean: Lean | None
+    found: bool = False  # not by a bias model: groups that discovery believes in
 
     @property
     def gap(self) -> Measured | None:
@@ -227,6 +239,8 @@ class Guessed:
     def strength(self) -> Strength:
         if self.by_chance or self.against < FEWEST:
             return Strength.NONE
+        if self.found:
+            return strength("found", None if self.lean is None else self.lean.difference)
         most = Strength.LEAN if self.classes >= TELLING else Strength.SIGN
         named = strength("guess", None if self.lean is None else self.lean.difference)
         return max(min(named, most), strength("accuracy", self.gap))
@@ -238,8 +252,9 @@ def beside_guess(
     *,
     classes: int,
     trial: tuple[np.ndarray, np.ndarray] | None = None,
+    found: bool = False,
 ) -> Guessed:
-    """From a table with guesses; `speaks_for`: as in `lean`.
+    """From a table with guesses; `speaks_for`: as in `lean`; `found`: as in `Guessed`.
 
     `trial`: (M,) classes and suggested classes of images like those that the bias model was trained on and which it
     has not seen. On images that were chosen so that no shortcut works it guesses by chance, and rightly so.
@@ -248,7 +263,7 @@ def beside_guess(
     suggested = table.guess if speaks_for is None else speaks_for[table.guess]
     agrees, right = suggested == table.y, table.prediction == table.y
     agree, disagree = (share(right[rows]) if rows.any() else None for rows in (agrees, ~agrees))
-    return Guessed(classes, trial and _by_class(*trial), agree, disagree, lean(table, speaks_for))
+    return Guessed(classes, trial and _by_class(*trial), agree, disagree, lean(table, speaks_for), found)
 
 
 def attribute_gaps(table: Predictions) -> dict[str, Measured]:
