@@ -58,7 +58,7 @@ class BiasModel:
 
 # What is trained against groups: by name, the method and its settings. Why these: docs/results.md.
 AGAINST_GROUPS: dict[str, tuple[str, dict[str, Any]]] = {
-    "flac": ("flac", {"targets": "reachable"}),
+    "flac": ("flac", {"targets": "reachable", "balance": "logits"}),
     "balanced": ("balanced", {}),
 }
 # Stands in for a bias model where groups are searched for; each model more costs about as much as vanilla.

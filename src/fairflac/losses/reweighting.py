@@ -85,7 +85,7 @@ def bias_balanced_loss(logits: Tensor, y: Tensor, bias: Tensor, prior: Tensor) -
 Balance = Literal["batches", "logits"]
 
 
-class GuessedGroups:
+class BalancedGroups:
     """Groups of class and guessed attribute that count alike in training, by what is drawn or by the logits.
 
     Args:

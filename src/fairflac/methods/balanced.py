@@ -5,7 +5,7 @@ from typing import ClassVar, final
 import torch.nn.functional as F
 from torch import Tensor
 
-from fairflac.losses.reweighting import Balance, GuessedGroups
+from fairflac.losses.reweighting import Balance, BalancedGroups
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
@@ -28,7 +28,7 @@ class Balanced(Method):
 
     def __init__(self, net: Network, spec: TaskSpec, *, balance: Balance = "batches") -> None:
         super().__init__(net, spec)
-        self.groups = GuessedGroups(balance, spec.num_classes)
+        self.groups = BalancedGroups(balance, spec.num_classes)
 
     def prepare(self, training_set: Batch) -> None:
         self.groups.start(training_set)

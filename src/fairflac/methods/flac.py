@@ -12,7 +12,7 @@ from torch import Tensor
 from fairflac.losses.contrastive import supcon_loss
 from fairflac.losses.flac import Divergence, FLACLoss, Kernel, Pairs, Reduction, Targets
 from fairflac.losses.gather import gather
-from fairflac.losses.reweighting import Balance, GuessedGroups
+from fairflac.losses.reweighting import Balance, BalancedGroups
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
@@ -66,7 +66,7 @@ class PairMatching(Method, ABC):
         balance: Balance | None = None,
     ) -> None:
         super().__init__(net, spec)
-        self.groups = None if balance is None else GuessedGroups(balance, spec.num_classes)
+        self.groups = None if balance is None else BalancedGroups(balance, spec.num_classes)
         self.bias_output = bias_output
         self.terms: list[float] = []  # FLAC's loss in the epochs since training was started or went on
         self.alpha = alpha
