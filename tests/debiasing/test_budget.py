@@ -113,3 +113,18 @@ def test_a_batch_leaves_four_steps_in_an_epoch() -> None:
 
 def test_the_time_of_a_step_is_measured_here() -> None:
     assert choose_setup(100, 36, clock(1e9)).epoch_seconds > 0
+
+
+@pytest.mark.usefixtures("steady")
+def test_with_imagenet_weights_a_small_budget_trains_a_head_and_a_large_one_everything() -> None:
+    """50,000 images: to fine-tune a network for 6 epochs three times takes longer than to look at each image once."""
+    search = BiasModelCost(runs=budget.AGAINST)
+    short = choose_setup(50_000, 300, clock(2400), search, pretrained=True)
+    assert (short.net, short.size) == (budget.FROZEN, 96) and short.seconds(search) <= 2400 * (1 - budget.RESERVE)
+    assert short.settings()["weights"] == "imagenet" and short.epochs >= budget.HEAD_EPOCHS[0]
+    long = choose_setup(50_000, 300, clock(100_000), search, pretrained=True)
+    assert (long.net, long.size) == ("resnet18", 128) and long.settings()["weights"] == "imagenet"
+    assert choose_setup(10_000, 72, clock(None), pretrained=True).epochs == 7  # of 78 steps
+    assert choose_setup(10_000, 72, clock(None)).settings().get("weights") is None
+    own = choose_setup(10_000, 72, clock(None), asked={"weights": "mine.safetensors"}, pretrained=True)
+    assert "weights" not in own.settings()  # what the user set stays

@@ -10,25 +10,31 @@ from fairflac.config.options import options_of
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.errors import UserError
 from fairflac.nets import NETS
+from fairflac.nets.frozen import SIDE
 from fairflac.nets.weights import IMAGENET
 from fairflac.system.progress import duration
 from fairflac.training.precision import plain, seconds_per_image
 
+HELD_OUT = 0.2  # of the images, to choose by; and as many to test on, where there is no test folder
 ENDING = 20.0  # seconds for predictions, the choice, the model card and the page
 RESERVE = 0.1  # of the budget, for what nobody foresees
 FEWEST = 4  # epochs, with which a model of very many images is worth having
 SMALL_NET = {"kernel_size": 3, "strides": [2, 2, 1, 1]}  # of simple-conv: sees 23 x 23 pixels
-# What is tried, the best first: a network and the side of an image.
+FROZEN = "frozen-resnet18"  # whose head alone is trained: for very many images, or little time
+# What is tried, the best first: a network and the side of an image. Without ImageNet weights, and with them.
 CANDIDATES = (
     ("resnet18", 128), ("resnet18", 96), ("resnet18", 64), ("resnet18", 48), ("simple-conv", 64), ("simple-conv", 32),
 )  # fmt: skip
+PRETRAINED_CANDIDATES = (("resnet18", 128), ("resnet18", 96), ("resnet18", 64), (FROZEN, SIDE))
 USUAL = ("resnet18", 64)  # without a budget
-PRETRAINED = ("resnet18",)  # that there are ImageNet weights for
+PRETRAINED = ("resnet18", FROZEN)  # that there are ImageNet weights for
 EARLY_STEPS = 40  # of a bias model that is stopped early: two epochs of 2,000 images
 # Steps of a training, which few epochs of many images or many epochs of few images give, and the bounds of epochs: from
 # scratch, and from ImageNet weights, which are near the end after 6 epochs of 10,000 images.
 STEPS, EPOCHS = 800, (10, 60)
 FINE_TUNING_STEPS, FINE_TUNING_EPOCHS = 500, (6, 40)
+HEAD_STEPS, HEAD_EPOCHS = 2000, (30, 100)  # of a head on embeddings, whose steps cost next to nothing
+HEAD = 1e-4  # seconds for an image in an epoch of it, pages and checkpoints included
 SEARCH = 0.012  # seconds of one core for an image in the search for a shortcut (docs/discovery.md)
 BATCHES = (16, 128)
 # Beside the steps themselves: validation, augmentation, the optimiser. Guesses from a few trainings; what is trained
@@ -77,6 +83,7 @@ class TrainingSetup:
     steps: int  # of an epoch
     epoch_seconds: float  # of the vanilla model, about
     pretrained: bool = False  # ImageNet weights are there
+    once: float = 0.0  # seconds before the first epoch
 
     @property
     def fine_tuned(self) -> bool:
@@ -98,7 +105,7 @@ class TrainingSetup:
     def seconds(self, bias: "BiasModelCost") -> float:
         """For all of it, about."""
         epochs = self.epochs * (1 + AGAINST + bias.runs) + bias.images / (self.steps * self.batch_size)
-        return epochs * self.epoch_seconds + bias.reading + ENDING
+        return self.once + epochs * self.epoch_seconds + bias.reading + ENDING
 
 
 @dataclass(frozen=True)
@@ -125,14 +132,15 @@ def choose_setup(
     """
     bias, asked = bias or BiasModelCost(), asked or {}
     batch = asked.get("batch_size", batch_size(images))
-    candidates = _worth_trying(side) if clock.budget is not None else [(USUAL[0], min(USUAL[1], _useful(side)))]
+    usual = (USUAL[0], min(USUAL[1], _useful(side)))
+    candidates = _worth_trying(side, pretrained) if clock.budget is not None else [usual]
     candidates = list(dict.fromkeys((asked.get("net", net), asked.get("size", size)) for net, size in candidates))
     if clock.budget is None:
         return _size(*candidates[0], batch, images, asked, pretrained)
     best = None
     for net, size in reversed(candidates):  # from below: what takes far too long is not even measured
         one = _size(net, size, batch, images, asked, pretrained)
-        wanted, least = one.epochs, (FINE_TUNING_EPOCHS if one.fine_tuned else EPOCHS)[0]
+        wanted, least = one.epochs, _course(net, one.fine_tuned)[1][0]
         fewest = wanted if "epochs" in asked else min(FEWEST, wanted)
         enough = fewest if best is None else min(max(wanted // 3, least), wanted)
         affordable = [epochs for epochs in range(enough, wanted + 1) if _fits(replace(one, epochs=epochs), clock, bias)]
@@ -152,9 +160,16 @@ def _fits(size: TrainingSetup, clock: TimeBudget, bias: BiasModelCost) -> bool:
     return size.seconds(bias) - ENDING <= clock.left
 
 
-def epochs(images: int, *, fine_tuned: bool = False) -> int:
+def _course(net: str, fine_tuned: bool) -> tuple[int, tuple[int, int]]:
+    """Steps that are wanted, and the fewest and most epochs."""
+    if net == FROZEN:
+        return HEAD_STEPS, HEAD_EPOCHS
+    return (FINE_TUNING_STEPS, FINE_TUNING_EPOCHS) if fine_tuned else (STEPS, EPOCHS)
+
+
+def epochs(images: int, net: str = "", *, fine_tuned: bool = False) -> int:
     """Enough for so many steps, within reason."""
-    steps, (fewest, most) = (FINE_TUNING_STEPS, FINE_TUNING_EPOCHS) if fine_tuned else (STEPS, EPOCHS)
+    steps, (fewest, most) = _course(net, fine_tuned)
     return min(max(-(-steps * batch_size(images) // images), fewest), most)
 
 
@@ -164,9 +179,10 @@ def batch_size(images: int) -> int:
     return min(max(largest, BATCHES[0]), BATCHES[1])
 
 
-def _worth_trying(side: int) -> list[tuple[str, int]]:
-    """Enlarged images show no more than there is."""
-    return [(net, size) for net, size in CANDIDATES if size <= _useful(side) or (net, size) == CANDIDATES[-1]]
+def _worth_trying(side: int, pretrained: bool) -> list[tuple[str, int]]:
+    """Enlarged images show no more than there is; the last of a list is tried for all."""
+    candidates = PRETRAINED_CANDIDATES if pretrained else CANDIDATES
+    return [(net, size) for net, size in candidates if size <= _useful(side) or (net, size) == candidates[-1]]
 
 
 def _useful(side: int) -> int:
@@ -176,7 +192,10 @@ def _useful(side: int) -> int:
 
 def _size(net: str, size: int, batch: int, images: int, asked: Mapping[str, Any], pretrained: bool) -> TrainingSetup:
     draft = TrainingSetup(net, size, 0, batch, max(images // batch, 1), 0.0, pretrained and "weights" not in asked)
-    draft = replace(draft, epochs=asked.get("epochs", epochs(images, fine_tuned=draft.fine_tuned)))
+    draft = replace(draft, epochs=asked.get("epochs", epochs(images, net, fine_tuned=draft.fine_tuned)))
     own = {key: value for key, value in asked.items() if key in options_of(NETS[net]).model_fields}
     config: RunConfig = resolve("folder", "vanilla", 0, {"path": ".", **draft.settings(), **own})
-    return replace(draft, epoch_seconds=seconds_per_image(plain(config, size)) * images * EPOCH)
+    seconds = seconds_per_image(plain(config, size)) * images
+    if net == FROZEN:  # every image once, those that are held out too
+        return replace(draft, epoch_seconds=HEAD * images, once=seconds / (1 - 2 * HELD_OUT))
+    return replace(draft, epoch_seconds=seconds * EPOCH)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from fairflac.data.own.groups import GIVEN, GUESS, guessed_values, write_groups
-from fairflac.debiasing.plan import HELD_OUT, Request
+from fairflac.debiasing.budget import HELD_OUT
+from fairflac.debiasing.plan import Request
 from fairflac.discovering.page import verdict, write
 from fairflac.discovering.pipeline import FEWEST, PAGE, DiscoverRequest, SearchedImages, search_images, value_name
 from fairflac.discovery.search import AUTO

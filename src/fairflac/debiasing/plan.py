@@ -22,6 +22,7 @@ from fairflac.data.pixels.decode import decode
 from fairflac.data.sets.fairface import PUBLISHED, FairFace
 from fairflac.debiasing.budget import (
     AGAINST,
+    HELD_OUT,
     SEARCH,
     USUAL,
     BiasModelCost,
@@ -172,7 +173,6 @@ def _write_labelled(rows: list[dict[str, str]], source: Path, column: str, outpu
     return path.resolve()
 
 
-HELD_OUT = 0.2  # of the images, to choose by; and as many to test on, where there is no test folder
 LOOKED_AT = 64  # images, decoded to a square of `TRIED` pixels
 TRIED = 72
 PLAN = "plan.json"
