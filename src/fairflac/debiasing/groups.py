@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from fairflac.data.own.groups import GIVEN, GUESS, guessed_values, write_groups
+from fairflac.data.own.groups import CONFIDENCE, GIVEN, GUESS, guessed_values, write_groups
 from fairflac.debiasing.budget import HELD_OUT
 from fairflac.debiasing.plan import Request
 from fairflac.discovering.page import verdict, write
-from fairflac.discovering.pipeline import FEWEST, PAGE, DiscoverRequest, SearchedImages, search_images, value_name
-from fairflac.discovery.search import AUTO
+from fairflac.discovering.pipeline import PAGE, DiscoverRequest, SearchedImages, search_images
+from fairflac.discovery.search import AUTO, FEWEST
 from fairflac.discovery.witnesses import Testimony, filled
+from fairflac.reporting.typical import value_name
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def _written(
     every = filled(_all_features(images, kind), known.value, known.confidence)
     columns = {
         GUESS: [names[value] for value in every.value.tolist()],
-        "confidence": [f"{value:.3f}" for value in every.confidence.tolist()],
+        CONFIDENCE: [f"{value:.3f}" for value in every.confidence.tolist()],
         GIVEN: ["yes" if one else "no" for one in given.tolist()],
     }
     content = "\0".join([*images.read.listing.names, *columns[GUESS], *columns[GIVEN]])

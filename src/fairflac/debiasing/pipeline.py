@@ -5,38 +5,24 @@ Which model to keep is decided on validation images, without a single attribute 
 
 import json
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fairflac.config.options import lookup
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.config.settings import split_stage_one, without
+from fairflac.data.own.groups import guess_confidence
 from fairflac.data.own.listing import checked_classes
 from fairflac.debiasing.budget import AGAINST, PRETRAINED, TimeBudget, TrainingSetup
+from fairflac.debiasing.choice import SURE, ModelChoice, choose
 from fairflac.debiasing.groups import TrainingGroups, training_groups
 from fairflac.debiasing.plan import AGAINST_GROUPS, SEARCHED, VANILLA, BiasModel, DebiasPlan, Request, planned
 from fairflac.discovering.pipeline import GROUPS
 from fairflac.errors import UserError
 from fairflac.exporting.formats import export
-from fairflac.metrics.comparison import CLEAR, Change, Difference, clearly_worse
-from fairflac.metrics.evidence import (
-    Lean,
-    Strength,
-    Word,
-    aligned_class,
-    beside_guess,
-    follows_less,
-    guessed_gains,
-    with_guess,
-    word,
-)
-from fairflac.metrics.predictions import Predictions
+from fairflac.metrics.comparison import Change
 from fairflac.reporting.checks import alarms, sentences
-from fairflac.reporting.conclusions import FOUND, GUESS, beside_sentences, gain_sentence, harm_sentence
 from fairflac.reporting.naming import Names
 from fairflac.reporting.page import write as write_report
 from fairflac.runs.directory import CHOICE, Run, Workspace
@@ -47,20 +33,6 @@ from fairflac.training.pipeline import dry_run, import_run, predict_run, train_c
 
 TITLE = "Does the model lean on a shortcut, and did debiasing help?"
 GUESSER = "early"  # names groups where the bias model's last layer was never trained on anything
-FEWEST_PAIRS = 1.0  # in a batch, of those that FLAC learns from
-WHERE = "All of this is about validation images."
-
-
-@dataclass(frozen=True)
-class ModelChoice:
-    """The model to keep, and why."""
-
-    kept: str  # by name, as given
-    verdict: Word  # about the vanilla model
-    reasons: list[str]  # sentences
-    lean: Lean | None  # of the vanilla model
-    gains: dict[str, Difference]  # of each other model over vanilla, all guessed groups counting alike
-    worse: dict[str, list[Change]]  # by model: classes that lost clearly against vanilla
 
 
 @dataclass(frozen=True)
@@ -104,7 +76,7 @@ def debias(request: Request, data: Path, clock: TimeBudget | None = None) -> Deb
     for place, name in enumerate(models.against):
         plan = schedule.decide(plan, name, models.against[name], pace * AGAINST * (len(models.against) - place))
         runs[name] = _trained(_models(request, plan, groups).against[name], workspace)
-    choice = _choice(runs, _models(request, plan, groups), groups, workspace)
+    choice = _choice(request, runs, _models(request, plan, groups), groups, workspace)
     return _leave(request, choice, runs, plan, groups, clock)
 
 
@@ -204,7 +176,9 @@ def _trained(config: RunConfig, workspace: Workspace, *, as_bias_model: bool = F
     return run
 
 
-def _choice(runs: dict[str, Run], models: Models, groups: TrainingGroups, workspace: Workspace) -> ModelChoice:
+def _choice(
+    request: Request, runs: dict[str, Run], models: Models, groups: TrainingGroups, workspace: Workspace
+) -> ModelChoice:
     if not models.against:
         return ModelChoice(VANILLA, "no evidence", [f"The vanilla model is kept. {groups.says}"], None, {}, {})
     name, against = next(iter(models.against.items()))
@@ -214,7 +188,9 @@ def _choice(runs: dict[str, Run], models: Models, groups: TrainingGroups, worksp
     pairs = float(runs[name].result["bias_model_quality"].get("pairs", 0.0))
     classes = validation.task.classes
     if validation.guess is not None:
-        choice = choose(tables, validation.guess, pairs, guess_is_class=False, classes=classes, what_a_guess_is=FOUND)
+        assert groups.path is not None
+        sure = guess_confidence(Path(groups.path), request.listing(), validation.names.tolist()) >= SURE
+        choice = choose(tables, validation.guess, pairs, guess_is_class=False, classes=classes, sure=sure)
         return replace(choice, reasons=[choice.reasons[0], groups.says, *choice.reasons[1:]])
     guesser = _guesser(against)
     guess = predict_run(_trained(guesser, workspace, as_bias_model=True), validation).prediction
@@ -295,57 +271,3 @@ def result_alarms(runs: dict[str, Run]) -> list[str]:
 def _change(one: Change, run: Run) -> dict[str, Any]:
     name = Names.of(run.result).of_class(one.label)
     return {"class": name, "before": one.before, "after": one.after, "difference": one.difference._asdict()}
-
-
-def choose(
-    tables: Mapping[str, Predictions],
-    guess: np.ndarray,
-    pairs: float,
-    *,
-    guess_is_class: bool = True,
-    classes: Sequence[str] = (),
-    what_a_guess_is: str = GUESS,
-) -> ModelChoice:
-    """`tables`: validation predictions by model, vanilla among them; `guess`: (N,) what the bias model named there;
-    `pairs`: in S, in a batch; `classes`: their names. Attribute labels that the tables carry are taken away first."""
-    hidden = {name: with_guess(table.without_labels(), guess) for name, table in tables.items()}
-    plain, others = hidden[VANILLA], {name: table for name, table in hidden.items() if name != VANILLA}
-    assert plain.guess_counts is not None
-    speaks_for = None if guess_is_class else aligned_class(plain.guess_counts)
-    suggested = guess if speaks_for is None else speaks_for[guess]
-    count = max(len(classes), len(np.unique(plain.y)))
-    found = beside_guess(plain, speaks_for, classes=count, trial=(plain.y, suggested))
-    gains = guessed_gains(plain, others)
-    worse = {name: clearly_worse(plain, table, suggested == plain.y) for name, table in others.items()}
-    name, gain = max(gains.items(), key=lambda item: item[1].difference)
-    if found.strength is Strength.NONE or pairs < FEWEST_PAIRS:
-        kept, said = VANILLA, f"The vanilla model is kept: {_nothing(found.blind, found.strength, pairs)}."
-    elif advantage := _advantage(gain, follows_less(plain, others[name], suggested), bool(worse[name])):
-        kept, said = name, f"{name} is kept: {advantage}."
-    else:
-        kept, said = VANILLA, f"The vanilla model is kept: {name} is no clear gain."
-    alike = "right and wrong guesses counting alike within a class"
-    harm = [harm_sentence(other, lost, Names(list(classes), {}), alike) for other, lost in worse.items() if lost]
-    said_of_vanilla = " ".join([what_a_guess_is, *beside_sentences(VANILLA, found)])
-    seen = [said_of_vanilla, *(gain_sentence(*one) for one in gains.items())]
-    judged = word([found.strength], blind=found.blind)
-    return ModelChoice(kept, judged, [f"{said} {WHERE}", *harm, *seen], found.lean, gains, worse)
-
-
-def _advantage(gain: Difference, less: bool, harms: bool) -> str | None:
-    """What speaks for the model that was trained against the shortcut; None if nothing does."""
-    if gain.p < CLEAR:
-        return "it is clearly better with every group counting alike" if gain.difference > 0 else None
-    if less and not harms:
-        return "it follows the guess of the bias model clearly less often, and is not clearly worse"
-    return None
-
-
-def _nothing(blind: bool, strength: Strength, pairs: float) -> str:
-    """Why training against a shortcut was not worth a comparison."""
-    if strength is not Strength.NONE:
-        return (
-            f"FLAC had nothing to learn from: a batch has {pairs:.2g} pairs of images that share the class or the bias "
-            "model's view, and not both"
-        )
-    return "these images cannot tell whether there is a shortcut" if blind else "there is no evidence of a shortcut"

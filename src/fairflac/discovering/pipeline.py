@@ -9,7 +9,7 @@ import numpy as np
 
 from fairflac.data.own.csv_file import Table
 from fairflac.data.own.folder import Folder
-from fairflac.data.own.groups import GUESS, write_groups
+from fairflac.data.own.groups import CONFIDENCE, GUESS, write_groups
 from fairflac.data.own.listing import Listing, ReadListing, checked_classes, read_listing, split_places
 from fairflac.data.pixels.decode import Fit
 from fairflac.data.pixels.resample import centre_crop
@@ -203,5 +203,5 @@ def _columns(discovery: Discovery) -> dict[str, list[str]]:
     for number, one in enumerate(discovery.shown, start=1):
         suffix = "" if number == 1 else str(number)
         columns[f"{GUESS}{suffix}"] = [value_name(value) for value in one.testimony.value.tolist()]
-        columns[f"confidence{suffix}"] = [f"{value:.3f}" for value in one.testimony.confidence.tolist()]
+        columns[f"{CONFIDENCE}{suffix}"] = [f"{value:.3f}" for value in one.testimony.confidence.tolist()]
     return columns

@@ -59,12 +59,12 @@ def with_guess(table: Predictions, guess: np.ndarray) -> Predictions:
 def with_pseudo_groups(table: Predictions) -> Predictions | None:
     """The same table with the bias model's guess as its attribute; None if the attribute is known, or no guess is.
 
-    A guess goes with a class if most training images of that class have it. What is measured on such groups is not
+    A guess goes with a class that has it more often than others have. What is measured on such groups is not
     bias against people or backgrounds, but how a model does where its bias model was wrong: worth a look, no evidence.
     """
     if table.bias or table.guess is None or table.guess_counts is None:
         return None
-    aligned = table.guess == table.guess_counts.argmax(1)[table.y]
+    aligned = table.guess == usual_values(table.guess_counts)[table.y]
     return replace(table, bias={NAME: table.guess}, aligned={NAME: aligned}, guess=None, guess_counts=None)
 
 
@@ -77,6 +77,15 @@ def guessed_gains(plain: Predictions, others: Mapping[str, Predictions]) -> dict
         for name, table in grouped.items()
         if base is not None and table is not None
     }
+
+
+def worst_guessed_group(table: Predictions) -> float:
+    """Accuracy of the worst group of class and guess that has FEWEST images or more."""
+    grouped = with_pseudo_groups(table)
+    assert grouped is not None
+    counts = count(grouped, NAME)
+    sizes = counts.per_group
+    return float((counts.right / np.maximum(sizes, 1))[sizes >= FEWEST].min(initial=1.0))
 
 
 GUESS = "guess"

@@ -17,6 +17,7 @@ from fairflac.errors import UserError
 from fairflac.system.files import write_text
 
 GUESS = "guess"  # the column of the first attribute that was found
+CONFIDENCE = "confidence"  # of the guess, from 1 / K to 1
 GIVEN = "given"  # a column that says `yes` where a person gave the value
 
 
@@ -95,3 +96,11 @@ def given_share(table: Path) -> float:
     """The share of the values that a person gave."""
     rows = read_csv(table).rows
     return sum(row.get(GIVEN) == "yes" for row in rows) / max(len(rows), 1)
+
+
+def guess_confidence(table: Path, photos: Listing, names: Sequence[str]) -> np.ndarray:
+    """(N,) of images by their names in `photos`; 1 where the table does not say."""
+    rows = read_csv(table).rows
+    places = _places(table.parent, [row["path"] for row in rows])
+    known = {place: float(row.get(CONFIDENCE) or 1) for place, row in zip(places, rows, strict=True)}
+    return np.array([known.get(place, 1.0) for place in _places(photos.folder, names)])

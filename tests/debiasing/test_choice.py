@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairflac.debiasing.pipeline import choose
+from fairflac.debiasing.choice import choose
 from fairflac.metrics.evidence import follows_less
 from fairflac.metrics.predictions import Predictions
 
@@ -88,7 +88,7 @@ def test_as_good_and_freer_of_the_guess_is_better() -> None:
         free[right[: 12 * len(right) // len(wrong)]] = 1 - label  # as large a share of its group
     choice = choose({"vanilla": table(follows, y), "flac-b": table(free, y)}, guess, pairs=100)
     assert abs(choice.gains["flac-b"].difference) < 0.02
-    assert choice.kept == "flac-b" and "clearly less often" in choice.reasons[0]
+    assert choice.kept == "flac-b" and "where the guess contradicts the class" in choice.reasons[0]
     worse = free.copy()
     worse[guess == y] = 1 - y[guess == y]
     assert choose({"vanilla": table(follows, y), "flac-b": table(worse, y)}, guess, pairs=100).kept == "vanilla"
@@ -113,3 +113,38 @@ def test_a_class_that_loses_is_named_and_vetoes_what_follows_less() -> None:
     assert follows_less(*tables.values(), guess) and choice.gains["flac-b"].p > 0.05
     assert choice.kept == "vanilla" and [one.label for one in choice.worse["flac-b"]] == [2]
     assert "flac-b names clearly worse than vanilla" in choice.reasons[1] and ": “cow” from" in choice.reasons[1]
+
+
+def test_of_several_models_the_one_with_the_best_worst_group_is_kept() -> None:
+    """Both are clearly better; one leaves a group behind."""
+    y, guess = planted()
+    against = np.flatnonzero((guess != y) & (y == 0))
+    even, uneven = y.copy(), y.copy()
+    even[np.flatnonzero(guess == y)[::3]] ^= 1  # a third of the others
+    uneven[against[: len(against) // 2]] ^= 1
+    choice = choose({"vanilla": table(guess, y), "flac": table(even, y), "balanced": table(uneven, y)}, guess, 100)
+    assert choice.gains["balanced"].difference > choice.gains["flac"].difference > 0
+    assert choice.kept == "flac" and "Its worst group is better than that of balanced" in choice.reasons[0]
+
+
+def test_unsure_guesses_do_not_count() -> None:
+    """Half of what is guessed to contradict its class does not: vanilla is right there, for that is the class."""
+    y, guess = planted()
+    wrong = np.flatnonzero(guess != y)[::2]
+    sure = np.ones(N, dtype=bool)
+    sure[wrong] = False
+    vanilla = guess.copy()
+    vanilla[wrong] = y[wrong]
+    tables = {"vanilla": table(vanilla, y), "flac": table(y, y)}
+    all_count, only_sure = (
+        choose(tables, guess, 100, guess_is_class=False, sure=one) for one in (np.ones(N, dtype=bool), sure)
+    )
+    assert only_sure.lean is not None and all_count.lean is not None
+    assert only_sure.lean.follows.value == 1.0 and all_count.lean.follows.value < 0.6
+    assert only_sure.verdict == "leans on a shortcut" and "whose guess is sure" in only_sure.reasons[0]
+
+
+def test_where_hardly_a_sure_guess_contradicts_all_guesses_count() -> None:
+    y, guess = planted()
+    choice = choose({"vanilla": table(guess, y), "flac": table(y, y)}, guess, 100, sure=guess == y)
+    assert choice.kept == "flac" and choice.lean is not None

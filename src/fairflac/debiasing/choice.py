@@ -1,0 +1,165 @@
+"""Which model to keep, on validation images and without a single attribute label."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairflac.debiasing.plan import VANILLA
+from fairflac.metrics.comparison import Change, Difference, clearly_worse, compare
+from fairflac.metrics.evidence import (
+    FEWEST,
+    Lean,
+    Strength,
+    Word,
+    aligned_class,
+    beside_guess,
+    follows_less,
+    with_guess,
+    with_pseudo_groups,
+    word,
+    worst_guessed_group,
+)
+from fairflac.metrics.predictions import Predictions
+from fairflac.metrics.scores import percent
+from fairflac.reporting.conclusions import FOUND, GUESS, beside_sentences, gain_sentence, harm_sentence
+from fairflac.reporting.naming import Names
+
+FEWEST_PAIRS = 1.0  # in a batch, of those that FLAC learns from
+# Confidence of a guess that counts here. A few wrong guesses are most of a group that hardly exists, and hide how bad
+# a model is there: of the boys that were found among 8,400 faces every third is a man (docs/results.md).
+SURE = 0.9
+WHERE = "All of this is about validation images"
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """The model to keep, and why."""
+
+    kept: str  # by name, as given
+    verdict: Word  # about the vanilla model
+    reasons: list[str]  # sentences
+    lean: Lean | None  # of the vanilla model
+    gains: dict[str, Difference]  # of each other model over vanilla, all guessed groups counting alike
+    worse: dict[str, list[Change]]  # by model: classes that lost clearly against vanilla
+
+
+def choose(
+    tables: Mapping[str, Predictions],
+    guess: np.ndarray,
+    pairs: float,
+    *,
+    guess_is_class: bool = True,
+    classes: Sequence[str] = (),
+    sure: np.ndarray | None = None,
+) -> ModelChoice:
+    """Of the models that something clearly speaks for, the one whose worst group is best; else vanilla.
+
+    Attribute labels that the tables carry are taken away first.
+
+    Args:
+        tables: validation predictions by model, vanilla among them.
+        guess: (N,) values that a bias model, or groups that were found, give these images.
+        pairs: in S, in a batch.
+        guess_is_class: values are classes; else each speaks for the class that has it most often.
+        classes: their names.
+        sure: (N,) whether a guess counts, of groups that were found; None: by a bias model, and all count.
+    """
+    rows = _counted(tables[VANILLA], guess, sure, guess_is_class)
+    guess = guess[rows]
+    hidden = {name: with_guess(table.without_labels().take(rows), guess) for name, table in tables.items()}
+    plain, others = hidden[VANILLA], {name: table for name, table in hidden.items() if name != VANILLA}
+    assert plain.guess_counts is not None
+    speaks_for = None if guess_is_class else aligned_class(plain.guess_counts)
+    suggested = guess if speaks_for is None else speaks_for[guess]
+    count = max(len(classes), len(np.unique(plain.y)))
+    found = beside_guess(plain, speaks_for, classes=count, trial=(plain.y, suggested), found=sure is not None)
+    compared = {name: _Compared.of(plain, table, suggested) for name, table in others.items()}
+    gains = {name: one.gain for name, one in compared.items()}
+    worse = {name: one.worse for name, one in compared.items()}
+    advantages = {name: said for name, one in compared.items() if (said := one.advantage())}
+    if found.strength is Strength.NONE or pairs < FEWEST_PAIRS:
+        kept, said = VANILLA, f"The vanilla model is kept: {_nothing(found.blind, found.strength, pairs)}."
+    elif advantages:
+        kept = max(advantages, key=lambda name: (worst_guessed_group(others[name]), gains[name].difference))
+        said = f"{kept} is kept: {advantages[kept]}{_also(advantages, kept)}."
+    else:
+        kept, said = VANILLA, f"The vanilla model is kept: {' and '.join(others)} brought no clear gain."
+    alike = "right and wrong guesses counting alike within a class"
+    harm = [harm_sentence(other, lost, Names(list(classes), {}), alike) for other, lost in worse.items() if lost]
+    said_of_vanilla = " ".join([GUESS if sure is None else FOUND, *beside_sentences(VANILLA, found)])
+    seen = [said_of_vanilla, *(gain_sentence(*one) for one in gains.items())]
+    judged = word([found.strength], blind=found.blind)
+    where = f"{WHERE}{'' if sure is None else ' whose guess is sure'}."
+    return ModelChoice(kept, judged, [f"{said} {where}", *harm, *seen], found.lean, gains, worse)
+
+
+def _counted(table: Predictions, guess: np.ndarray, sure: np.ndarray | None, guess_is_class: bool) -> np.ndarray:
+    """Positions of the images that count: all, where too few that contradict their class are left of the sure ones."""
+    every = np.arange(len(guess))
+    if sure is None:
+        return every
+    values = with_guess(table, guess).guess_counts
+    suggested = guess if guess_is_class or values is None else aligned_class(values)[guess]
+    return every if int((sure & (suggested != table.y)).sum()) < FEWEST else every[sure]
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """A model beside vanilla, image by image."""
+
+    gain: Difference  # all groups of class and guess counting alike
+    worse: list[Change]  # classes that lost, right and wrong guesses counting alike
+    against: Difference | None  # the gain where the guess contradicts the class; None: nowhere
+    worse_against: list[Change]  # classes that lost there
+    follows_less: bool
+
+    @classmethod
+    def of(cls, plain: Predictions, other: Predictions, suggested: np.ndarray) -> "_Compared":
+        first, second = with_pseudo_groups(plain), with_pseudo_groups(other)
+        assert first is not None and second is not None
+        found, against = compare(first, second), np.flatnonzero(suggested != plain.y)
+        return cls(
+            gain=found["unbiased"],
+            worse=clearly_worse(plain, other, suggested == plain.y),
+            against=found.get("conflicting"),
+            worse_against=clearly_worse(plain.take(against), other.take(against)),
+            follows_less=follows_less(plain, other, suggested),
+        )
+
+    def advantage(self) -> str | None:
+        """What speaks for the model; None if nothing does.
+
+        What a class loses where the guess is right may be what the shortcut gave it. What it loses where the guess
+        contradicts it is a loss.
+        """
+        if self.gain.clear:
+            return "it is clearly better with every group counting alike" if self.gain.difference > 0 else None
+        if self.against and self.against.clear and self.against.difference > 0 and not self.worse_against:
+            return (
+                f"where the guess contradicts the class it is right on {percent(self.against.second)}, and vanilla on "
+                f"{percent(self.against.first)}; with every group counting alike it is not clearly worse"
+            )
+        if self.follows_less and not self.worse:
+            return "it follows the guess clearly less often, and is not clearly worse"
+        return None
+
+
+def _also(advantages: Mapping[str, str], kept: str) -> str:
+    """Why it, where something speaks for others too."""
+    others = [name for name in advantages if name != kept]
+    return (
+        f". Its worst group is better than that of {' and '.join(others)}, for which something speaks too"
+        if others
+        else ""
+    )
+
+
+def _nothing(blind: bool, strength: Strength, pairs: float) -> str:
+    """Why training against a shortcut was not worth a comparison."""
+    if strength is not Strength.NONE:
+        return (
+            f"FLAC had nothing to learn from: a batch has {pairs:.2g} pairs of images that share the class or the "
+            "guess, and not both"
+        )
+    return "these images cannot tell whether there is a shortcut" if blind else "there is no evidence of a shortcut"
