@@ -72,6 +72,13 @@ def full_size(request: pytest.FixtureRequest, small_feature_maps: pytest.MonkeyP
         make_small(small_feature_maps)
 
 
+@pytest.fixture
+def short_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For audits that need no good bias model."""
+    monkeypatch.setattr("fairflac.discovery.guesses.STEPS", 3)
+    monkeypatch.setattr("fairflac.discovery.guesses.EPOCHS", 1)
+
+
 @pytest.fixture(scope="session")
 def mnist_folder() -> Path:
     folder = Path(__file__).parents[2] / "shared" / "data" / "mnist"

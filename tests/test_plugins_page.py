@@ -13,7 +13,6 @@ import pytest
 
 from fairflac.config import plugins
 from fairflac.config.run_config import resolve
-from fairflac.discovery import guesses
 from fairflac.errors import UserError
 from fairflac.reproduction import ray_executor as ray
 from fairflac.reproduction.local_executor import LocalExecutor
@@ -103,12 +102,9 @@ def test_tune_searches_a_method_on_a_dataset_and_a_network(program: Program, wor
     assert again.code == 0 and str(run.path) in again.out, again.err  # which it finds trained
 
 
-def test_debias_trains_a_network_and_audit_opens_it(
-    program: Program, workplace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("short_guesses")
+def test_debias_trains_a_network_and_audit_opens_it(program: Program, workplace: Path) -> None:
     """The bias model is a run of the method in the file."""
-    monkeypatch.setattr(guesses, "STEPS", 3)
-    monkeypatch.setattr(guesses, "EPOCHS", 1)
     draw_folder(workplace / "bars", 120, aligned=0.9)
     changes = ("net=tiny", "size=16", "epochs=1", "bias_model.method=smooth")
     given = [word for change in changes for word in ("--set", change)]
@@ -122,9 +118,8 @@ def test_debias_trains_a_network_and_audit_opens_it(
     assert audited.code == 0 and json.loads(audited.out)["classes"] == ["lying", "standing"], audited.err
 
 
-def test_audit_of_a_dataset(program: Program, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guesses, "STEPS", 3)
-    monkeypatch.setattr(guesses, "EPOCHS", 1)
+@pytest.mark.usefixtures("short_guesses")
+def test_audit_of_a_dataset(program: Program, workplace: Path) -> None:
     plugins.add_files([Path("mine.py")])
     config, place = resolve("squares", "smooth", 0, {"net": "tiny", "epochs": 1}), Workspace(workplace, workplace)
     run = train_config(config, place)

@@ -42,6 +42,7 @@ def test_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "tensor(" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("short_guesses")
 def test_commands_run(
     tmp_path: Path, mnist_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,6 +51,8 @@ def test_commands_run(
     draw_folder(tmp_path / "photos", 60, aligned=0.9, classes=("cat", "dog"))
     monkeypatch.setenv("FAIRFLAC_DATA", str(tmp_path / "data"))
     for words in commands(README):
+        if "biased-mnist" in words[2:3] or words[1] == "tune":  # pages and figures take seconds for each dataset
+            words += ["--runs", "others"]
         if words[1] == "train":
             # Settings given twice: the later one counts. MNIST at full size would take minutes even so.
             words = [word.replace("biased-mnist", "biased-digits") for word in words] + TINY + ["--no-report"]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from torch import Tensor, nn
 
-from fairflac.discovery import guesses as guessing
 from fairflac.runs.directory import Run
 from foreign_models import torchscript
 from planted_bars import draw_folder
@@ -19,13 +18,7 @@ from trained_runs import folder_run, photos, tiny_run
 __all__ = ["folder_run", "photos", "program", "tiny_run"]  # fixtures
 
 PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()
-
-
-@pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether the bias model is any good is tested elsewhere."""
-    monkeypatch.setattr(guessing, "STEPS", 3)
-    monkeypatch.setattr(guessing, "EPOCHS", 1)
+pytestmark = pytest.mark.usefixtures("short_guesses")  # whether the bias model is any good is tested elsewhere
 
 
 def test_text_json_and_page(program: Program, folder_run: Run, photos: Path, tmp_path: Path) -> None:

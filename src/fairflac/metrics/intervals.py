@@ -47,9 +47,12 @@ def intervals(counts: Counts, metrics: Mapping[str, Statistic]) -> dict[str, tup
 
 def share_interval(share: float, n: int) -> tuple[float, float]:
     """Of a share of n images. Right answers in a resample are a binomial over n, whose quantiles are known."""
-    from scipy.stats import binom  # takes a second to import
+    from scipy.special import bdtr, bdtrik  # scipy.stats has the same, and takes a second to import
 
-    low, high = binom.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2], n, share) / n
+    tails = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    counts = np.ceil(bdtrik(tails, n, share))
+    counts -= bdtr(np.maximum(counts - 1, 0), n, share) >= tails  # where the inverse was rounded up to the next
+    low, high = np.maximum(counts, 0) / n
     return clopper_pearson_if_constant(share, (float(low), float(high)), n)
 
 
@@ -61,12 +64,12 @@ def clopper_pearson_if_constant(share: float, interval: tuple[float, float], n: 
     """
     if n <= 0 or (share not in (0, 1) and interval[0] < interval[1]):
         return interval
-    from scipy.stats import beta  # takes a second to import
+    from scipy.special import betaincinv
 
     tail = (1 - LEVEL) / 2
     count = share * n  # no whole number where n is the size of an even sample as sure: Korn and Graubard (1998)
-    low = float(beta.ppf(tail, count, n - count + 1)) if count > 0 else 0.0
-    high = float(beta.ppf(1 - tail, count + 1, n - count)) if count < n else 1.0
+    low = float(betaincinv(count, n - count + 1, tail)) if count > 0 else 0.0
+    high = float(betaincinv(count + 1, n - count, 1 - tail)) if count < n else 1.0
     return low, high
 
 
