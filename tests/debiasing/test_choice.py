@@ -148,3 +148,16 @@ def test_where_hardly_a_sure_guess_contradicts_all_guesses_count() -> None:
     y, guess = planted()
     choice = choose({"vanilla": table(guess, y), "flac": table(y, y)}, guess, 100, sure=guess == y)
     assert choice.kept == "flac" and choice.lean is not None
+
+
+def test_of_groups_that_were_found_few_images_may_decide() -> None:
+    """Discovery has seen more of them; a bias model's guess has nothing else to go by."""
+    y = np.arange(N) % 2
+    guess = y.copy()
+    guess[:8] = 1 - guess[:8]
+    tables = {"vanilla": table(guess, y), "flac": table(y, y)}
+    every = np.ones(N, dtype=bool)
+    found = choose(tables, guess, 100, guess_is_class=False, sure=every)
+    assert found.kept == "flac" and found.verdict == "signs of a shortcut"
+    assert choose({**tables, "flac": tables["vanilla"]}, guess, 100, guess_is_class=False, sure=every).kept == "vanilla"
+    assert choose(tables, guess, 100).kept == "vanilla"

@@ -78,8 +78,11 @@ def choose(
     gains = {name: one.gain for name, one in compared.items()}
     worse = {name: one.worse for name, one in compared.items()}
     advantages = {name: said for name, one in compared.items() if (said := one.advantage())}
-    if found.strength is Strength.NONE or pairs < FEWEST_PAIRS:
-        kept, said = VANILLA, f"The vanilla model is kept: {_nothing(found.blind, found.strength, pairs)}."
+    # Groups are trained against only if discovery believes in them, by all images that are not for tests: where few of
+    # those that are looked at here contradict their class, a clear gain is enough.
+    strength = Strength.SIGN if sure is not None and found.against < FEWEST else found.strength
+    if strength is Strength.NONE or pairs < FEWEST_PAIRS:
+        kept, said = VANILLA, f"The vanilla model is kept: {_nothing(found.blind, strength, pairs)}."
     elif advantages:
         kept = max(advantages, key=lambda name: (worst_guessed_group(others[name]), gains[name].difference))
         said = f"{kept} is kept: {advantages[kept]}{_also(advantages, kept)}."
@@ -89,7 +92,7 @@ def choose(
     harm = [harm_sentence(other, lost, Names(list(classes), {}), alike) for other, lost in worse.items() if lost]
     said_of_vanilla = " ".join([GUESS if sure is None else FOUND, *beside_sentences(VANILLA, found)])
     seen = [said_of_vanilla, *(gain_sentence(*one) for one in gains.items())]
-    judged = word([found.strength], blind=found.blind)
+    judged = word([strength], blind=found.blind)
     where = f"{WHERE}{'' if sure is None else ' whose guess is sure'}."
     return ModelChoice(kept, judged, [f"{said} {where}", *harm, *seen], found.lean, gains, worse)
 
