@@ -93,10 +93,12 @@ def registered(kind: Component) -> dict[str, Registered]:
     loaded = getattr(sys.modules.get(f"fairflac.{package}"), registry, None)
     if loaded is None:
         return _read(kind)
-    return {
-        name: Registered(tuple(options_of(thing).model_fields), {flag: getattr(thing, flag, False) for flag in FLAGS})
-        for name, thing in loaded.items()
-    }
+    return {name: _said_of(thing) for name, thing in loaded.items()}
+
+
+@cache
+def _said_of(thing: Callable[..., Any]) -> Registered:
+    return Registered(tuple(options_of(thing).model_fields), {flag: getattr(thing, flag, False) for flag in FLAGS})
 
 
 def lookup(kind: Component, name: str, where: str = "") -> Registered:

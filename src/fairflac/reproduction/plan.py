@@ -12,6 +12,7 @@ import torch
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.data import DATASETS
 from fairflac.errors import UserError, unknown
+from fairflac.methods import Method
 from fairflac.reproduction.published import (
     FIGURES,
     PAPER,
@@ -230,10 +231,19 @@ def _passes(config: RunConfig) -> float:
 
 @cache
 def _relative_cost(config: str, plain: str) -> float:
+    method = _without_memory(config, plain)
+    return method.num_views * _size(method) / _plain_size(plain)
+
+
+@cache
+def _plain_size(plain: str) -> int:
+    return _size(_without_memory(plain, plain))
+
+
+def _without_memory(config: str, plain: str) -> Method:
     full, bare = (RunConfig.model_validate_json(text) for text in (config, plain))
     with torch.device("meta"):
-        method, net = build_method(full, any_task(bare)), build_method(bare, any_task(bare))
-    return method.num_views * _size(method) / _size(net)
+        return build_method(full, any_task(bare))
 
 
 def _size(module: torch.nn.Module) -> int:
