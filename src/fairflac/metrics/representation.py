@@ -75,8 +75,8 @@ class QMI(NamedTuple):
     @property
     def value(self) -> np.ndarray:
         """V_IN + V_ALL - 2 V_BTW. The integral form, Eq. 15, lacks the 2; its own estimate and proof have it."""
-        total: np.ndarray = self.v_in + self.v_all - 2 * self.v_btw
-        return total
+        information: np.ndarray = self.v_in + self.v_all - 2 * self.v_btw
+        return information
 
 
 def quadratic_mutual_information(kernel: np.ndarray, attribute: np.ndarray, weights: np.ndarray | None = None) -> QMI:
@@ -131,8 +131,8 @@ def alignment_on_s(
     alike, shared = kernel - middle, same_class.astype(float)
 
     def mean(of_pairs: np.ndarray) -> np.ndarray:
-        found: np.ndarray = (weights @ (in_s * of_pairs) * weights).sum(-1) / pairs
-        return found
+        average: np.ndarray = (weights @ (in_s * of_pairs) * weights).sum(-1) / pairs
+        return average
 
     with np.errstate(invalid="ignore", divide="ignore"):  # NaN, where S is empty
         pairs = (weights @ in_s * weights).sum(-1)
