@@ -10,6 +10,7 @@ import pytest
 from auditing.hand_made_audits import made_audit, made_shortcut, measured
 from browser import Browser, chromium
 from fairflac.auditing.page import MISTAKES, as_json, as_text, render, surest_with_the_guess, write
+from fairflac.auditing.pipeline import SAME
 
 TYPICAL_SHOWN = 3 * (6 + 4)  # of three classes, six as usual and the four otherwise
 EVIL = "<img src=x onerror=alert(1)>"
@@ -57,6 +58,14 @@ def test_a_found_shortcut_in_pictures_numbers_and_names() -> None:
     }
     assert found["strength"] == "lean" and found["model"]["lean, the difference of the two"]["low"] == 0.5
     assert found["counts"] == [[18, 2], [2, 18], [18, 2]] and found["separation"]["value"] == 2.0
+
+
+def test_what_the_bias_model_repeats_is_not_shown_twice() -> None:
+    found = (made_shortcut(0.5),)
+    same = made_audit(lean=0.9, unexplained=0.0, found=found)
+    assert SAME in render(same) and SAME in as_text(same) and "Mistakes that both make" not in render(same)
+    more = made_audit(lean=0.9, unexplained=0.5, found=found)
+    assert SAME not in render(more) + as_text(more) and "Mistakes that both make" in render(more)
 
 
 def test_in_a_browser(tmp_path: Path) -> None:

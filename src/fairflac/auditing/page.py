@@ -9,7 +9,7 @@ import numpy as np
 
 from fairflac import __version__
 from fairflac.auditing.cues import CUES, Followed
-from fairflac.auditing.pipeline import NO_PROOF, Audit, discovery_sentences, verdict
+from fairflac.auditing.pipeline import NO_PROOF, SAME, Audit, discovery_sentences, verdict
 from fairflac.auditing.shortcuts import FoundShortcut
 from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.resample import centre_crop
@@ -70,6 +70,7 @@ def render(audit: Audit) -> str:
         model=MODEL,
         drawn=DRAWN,
         what_a_guess_is=GUESS,
+        same=SAME if audit.found_alike else "",
         no_proof=NO_PROOF,
         version=__version__,
     )
@@ -97,9 +98,8 @@ def audit_examples(audit: Audit) -> AuditExamples:
         )
         for row, giver, changed in (cue.examples if cue else ())
     ]
-    mistakes = [
-        captioned(row, names.of_class(int(table.y[row])), f"“{said[row]}”") for row in surest_with_the_guess(audit)
-    ]
+    surest = [] if audit.found_alike else surest_with_the_guess(audit)
+    mistakes = [captioned(row, names.of_class(int(table.y[row])), f"“{said[row]}”") for row in surest]
     return AuditExamples(sprite(np.stack(images)) if images else None, found, cue, trios, mistakes)
 
 
@@ -149,6 +149,7 @@ def as_text(audit: Audit) -> str:
         "",
         f"Does it go along with a bias model? {GUESS} It is small, was stopped early, and was {audit.how}.",
         _number_table(audit.guessed),
+        *([SAME] if audit.found_alike else []),
     ]
     for attribute, table in zip(audit.table.bias, group_tables({MODEL: audit.table}, names_of(audit)), strict=True):
         parts += ["", *_group_lines(audit, attribute, table)]
@@ -199,10 +200,7 @@ def _found_json(audit: Audit, one: FoundShortcut) -> dict[str, Any]:
         "strength": one.guessed.strength.name.lower(),
         "model": _numbers_json(one.guessed),
         "typical": {
-            label: {
-                "usual": [str(groups.names[row]) for row in usual],
-                "other": [str(groups.names[row]) for row in other],
-            }
+            label: {"usual": groups.named(usual), "other": groups.named(other)}
             for label, usual, other in groups.typical()
         },
     }

@@ -38,6 +38,11 @@ class Audit:
     how: str  # that bias model was trained
     gaps: dict[str, Measured]  # see `attribute_gaps`
 
+    @property
+    def found_alike(self) -> bool:
+        """What speaks for a lean on the bias model's guess is what discovery found."""
+        return bool(self.guessed.strength and not self.unexplained.strength)
+
 
 def audit(model: Classifier, images: AuditedImages, root: Path, *, seed: int = 0, silent: bool = False) -> Audit:
     """`root`: of datasets, where the cache and the ImageNet weights are."""
@@ -62,6 +67,7 @@ def audit(model: Classifier, images: AuditedImages, root: Path, *, seed: int = 0
 
 
 UNNAMED = "something simple that has no name here"
+SAME = "That is what discovery found: on images that go with it, nothing speaks for a lean on these guesses."
 NO_PROOF = (
     "No evidence is no proof that there is no shortcut. A cue that was not tried, or an attribute that discovery does "
     "not see in these images, only shows with labels of it (a column of a CSV file)."
@@ -121,11 +127,11 @@ def _found(number: int, one: FoundShortcut, searched: str) -> str:
     guessed, name = one.guessed, found_name(number)
     if guessed.lean is None or (guessed.blind and not guessed.strength):
         return (
-            f"The {searched} offer a shortcut, {name}; it contradicts the class of {guessed.against} of the audited "
-            "images, too few to tell whether the model follows it."
+            f"The {searched} offer {name}; it contradicts the class of {guessed.against} of the audited images, too "
+            "few to tell whether the model follows it."
         )
     how = {
-        Strength.NONE: f"These images offer a shortcut, {name}, and the model does not follow it",
+        Strength.NONE: f"The {searched} offer {name}, and the model does not follow it",
         Strength.SIGN: f"It follows {name} somewhat",
         Strength.LEAN: f"It follows {name}",
     }[guessed.strength]
