@@ -35,18 +35,18 @@ def debias(
     strict: bool = False,
     settings: Mapping[str, Any] | None = None,
 ) -> "DebiasResult":
-    """Train a vanilla model and one against its shortcut, keep the better, and say what speaks for it.
+    """Find the shortcut, train a vanilla model and others against it, keep the best, and say what speaks for it.
 
-    No attribute labels are needed. Which model is kept is decided on validation images by groups that a bias model
-    guesses; where nothing speaks for a shortcut, the vanilla model is kept and that is said. Stopped, the same call
-    goes on where it was.
+    No attribute labels are needed. Which model is kept is decided on validation images by the groups that were found;
+    where nothing speaks for a shortcut, the vanilla model is kept and that is said. Stopped, the same call goes on
+    where it was.
 
     Args:
         path: a folder with a subfolder for each class, or a CSV file.
         output: the folder for all of it; `NAME-debiased` here if not given.
         budget: time for all of it, such as `10m` or `2h`, or in seconds.
-        bias_model: `early`, `gce`, `small` or `vanilla`, trained on the same images without labels; `fairface:gender`,
-            `race` or `age`; a run directory; or a weight file.
+        bias_model: `discover` finds groups in frozen features, without labels; `early`, `gce`, `small` or `vanilla` is
+            trained on the same images; or `fairface:gender`, `race` or `age`, a run directory, a weight file.
         attribute: teach the bias model this attribute, a column of the CSV file, also if partly filled.
         attribute_from: a table with that column, or a folder with a subfolder for each value; or the `groups.csv` of
             `discover`, for which no attribute has to be named.
@@ -57,12 +57,12 @@ def debias(
         settings: of the network, the method or training, as for `train`: `{"epochs": 12}`.
 
     Returns:
-        The choice with its reasons, both runs, and the files that were left: model, report and card.
+        The choice with its reasons, all runs, and the files that were left: model, report and card.
 
     Example:
         >>> outcome = fairflac.debias("photos", budget="10m")  # doctest: +SKIP
         >>> outcome.choice.kept, outcome.model  # doctest: +SKIP
-        ('flac-b', PosixPath('photos-debiased/model.safetensors'))
+        ('flac', PosixPath('photos-debiased/model.safetensors'))
     """
     started = time.monotonic()
     path = Path(path)

@@ -39,11 +39,11 @@ def debias_command(
     strict: Strict = False,
     json: Json = False,
 ) -> None:
-    """Train a vanilla model and one against its shortcut, keep the better, and say what speaks for it.
+    """Find the shortcut, train a vanilla model and others against it, keep the best, and say what speaks for it.
 
-    No attribute labels are needed. Which model is kept is decided on validation images by groups that a bias model
-    guesses; where nothing speaks for a shortcut, the vanilla model is kept and that is said. Stopped, the same command
-    goes on where it was.
+    No attribute labels are needed. Which model is kept is decided on validation images by the groups that were found;
+    where nothing speaks for a shortcut, the vanilla model is kept and that is said. Stopped, the same command goes on
+    where it was.
     """
     from fairflac.api.images import debias
     from fairflac.config.options import parse_assignments
