@@ -161,3 +161,19 @@ def test_of_groups_that_were_found_few_images_may_decide() -> None:
     assert found.kept == "flac" and found.verdict == "signs of a shortcut"
     assert choose({**tables, "flac": tables["vanilla"]}, guess, 100, guess_is_class=False, sure=every).kept == "vanilla"
     assert choose(tables, guess, 100).kept == "vanilla"
+
+
+def test_where_vanilla_leans_the_better_number_is_enough() -> None:
+    """It follows the guess on 11 of 12 images that contradict their class; the other model on two less."""
+    y, guess = np.arange(N) % 2, np.arange(N) % 2
+    against = np.flatnonzero(y == 0)[:6].tolist() + np.flatnonzero(y == 1)[:6].tolist()
+    guess[against] = 1 - y[against]
+    vanilla, better = guess.copy(), guess.copy()
+    vanilla[against[:1]] = y[against[:1]]
+    better[against[:2] + against[6:7]] = y[against[:2] + against[6:7]]
+    every = np.ones(N, dtype=bool)
+    choice = choose({"vanilla": table(vanilla, y), "flac": table(better, y)}, guess, 100, sure=every)
+    assert not choice.gains["flac"].clear and choice.verdict == "leans on a shortcut"
+    assert choice.kept == "flac" and "vanilla leans on the shortcut" in choice.reasons[0]
+    turned = choose({"vanilla": table(better, y), "flac": table(vanilla, y)}, guess, 100, sure=every)
+    assert turned.kept == "vanilla"

@@ -77,7 +77,8 @@ def choose(
     compared = {name: _Compared.of(plain, table, suggested) for name, table in others.items()}
     gains = {name: one.gain for name, one in compared.items()}
     worse = {name: one.worse for name, one in compared.items()}
-    advantages = {name: said for name, one in compared.items() if (said := one.advantage())}
+    leans = found.strength is Strength.LEAN
+    advantages = {name: said for name, one in compared.items() if (said := one.advantage(vanilla_leans=leans))}
     # Groups are trained against only if discovery believes in them, by all images that are not for tests: where few of
     # those that are looked at here contradict their class, a clear gain is enough.
     strength = Strength.SIGN if sure is not None and found.against < FEWEST else found.strength
@@ -130,11 +131,12 @@ class _Compared:
             follows_less=follows_less(plain, other, suggested),
         )
 
-    def advantage(self) -> str | None:
+    def advantage(self, *, vanilla_leans: bool) -> str | None:
         """What speaks for the model; None if nothing does.
 
         What a class loses where the guess is right may be what the shortcut gave it. What it loses where the guess
-        contradicts it is a loss.
+        contradicts it is a loss. That a gain is clear is asked for because there may be no shortcut; where vanilla
+        leans on one, the better of two numbers is the better bet.
         """
         if self.gain.clear:
             return "it is clearly better with every group counting alike" if self.gain.difference > 0 else None
@@ -145,6 +147,11 @@ class _Compared:
             )
         if self.follows_less and not self.worse:
             return "it follows the guess clearly less often, and is not clearly worse"
+        gains = [one.difference for one in (self.gain, self.against) if one]
+        if vanilla_leans and len(gains) == 2 and min(gains) > 0 and not self.worse_against:
+            return (
+                "vanilla leans on the shortcut, and it is better, if not clearly, over all groups and against the guess"
+            )
         return None
 
 
