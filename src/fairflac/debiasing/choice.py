@@ -150,19 +150,16 @@ class _Compared:
         gains = [one.difference for one in (self.gain, self.against) if one]
         if vanilla_leans and len(gains) == 2 and min(gains) > 0 and not self.worse_against:
             return (
-                "vanilla leans on the shortcut, and it is better, if not clearly, over all groups and against the guess"
+                "vanilla leans on the shortcut, and it is better, if not clearly, with every group counting alike and "
+                "where the guess contradicts the class"
             )
         return None
 
 
 def _also(advantages: Mapping[str, str], kept: str) -> str:
     """Why it, where something speaks for others too."""
-    others = [name for name in advantages if name != kept]
-    return (
-        f". Its worst group is better than that of {' and '.join(others)}, for which something speaks too"
-        if others
-        else ""
-    )
+    others = " and ".join(name for name in advantages if name != kept)
+    return f". Its worst group is no worse than that of {others}, for which something speaks too" if others else ""
 
 
 def _nothing(blind: bool, strength: Strength, pairs: float) -> str:
