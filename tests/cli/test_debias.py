@@ -46,7 +46,7 @@ def test_a_folder_becomes_a_model_a_page_and_a_card(tmp_path: Path) -> None:
     said = call("bars")
     output = tmp_path / "bars-debiased"
     choice = json.loads((output / "choice.json").read_text())
-    assert choice["kept"] in ("vanilla", "flac-b") and choice["reasons"]
+    assert choice["kept"] in ("vanilla", "flac", "balanced") and choice["reasons"]
     assert choice["reasons"][0] in said and "On test images" in said
     page, card = (output / "report.html").read_text(), (output / "model.md").read_text()
     assert "Does the model lean" in page and card.startswith("---\n")
@@ -57,7 +57,7 @@ def test_a_folder_becomes_a_model_a_page_and_a_card(tmp_path: Path) -> None:
     assert "fairflac export bars-debiased --to onnx" in said
 
     done = {path: path.stat().st_mtime_ns for path in output.rglob("done")}
-    assert len(done) == 3  # vanilla, bias model, flac-b
+    assert len(done) == 3  # vanilla, flac, balanced
     again = json.loads(call("bars", "--json"))
     assert again["kept"] == choice["kept"]
     assert {path: path.stat().st_mtime_ns for path in output.rglob("done")} == done  # nothing was trained again

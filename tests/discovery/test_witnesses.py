@@ -133,3 +133,10 @@ def test_a_guess_is_carried_over_to_other_images() -> None:
     assert found.confidence.min() >= 0.5 and found.confidence.max() <= 1
     alone = carried_over(standardised(first.features), np.full(400, 3), others)
     assert (alone.value == 3).all() and (alone.confidence == 1).all()
+
+
+def test_clusters_of_copies() -> None:
+    """Three images, many times each: there is no fourth cluster, and scikit-learn would warn of it."""
+    features = np.repeat(np.eye(3, dtype=np.float32), 20, axis=0)
+    found = clusters(features, np.arange(60) % 2, 0)
+    assert len(np.unique(found.value)) <= 3 and np.isfinite(found.confidence).all()

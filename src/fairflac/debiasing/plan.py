@@ -219,7 +219,13 @@ class Request:
     @property
     def by_groups(self) -> bool:
         """A value is found, or given, for every image, where a bias model would learn to tell it."""
-        return self.attribute is None and (self.attribute_from is not None or self.bias_model == DISCOVER)
+        return self.attribute is None and (self.attribute_from is not None or self._kind == DISCOVER)
+
+    @property
+    def _kind(self) -> str:
+        """Who sets something of a bias model wants one."""
+        own = any(key.partition(".")[0] == "bias_model" for key in self.changes)
+        return KINDS[0] if own and self.bias_model == DISCOVER else self.bias_model
 
     def check_groups(self) -> None:
         """The table of `discover`, as a person may have edited it. Its images are those of this request."""
@@ -231,7 +237,7 @@ class Request:
     def stage_one(self, size: TrainingSetup) -> BiasModel:
         """What was asked for, where it is not groups."""
         if self.attribute is None:
-            return bias_model(self.bias_model, size)
+            return bias_model(self._kind, size)
         return taught(self.path, self.attribute, self.attribute_from, self.output, allow_outside=self.allow_outside)
 
     def provisional(self) -> TrainingSetup:

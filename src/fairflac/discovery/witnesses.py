@@ -93,8 +93,13 @@ MOST_CLUSTERS = 4  # tried beside as many as there are classes
 def clusters(features: np.ndarray, y: np.ndarray, seed: int = 0) -> Testimony:
     """k-means, which knows no class: the centres of one half sort the other. k is the one whose clusters the two halves
     agree on most (Lange et al., Neural Computation 2004); of equals the smallest."""
-    half = halves(contents(features), y, np.random.default_rng(seed))
-    tried = [_clustered(features, half, k, seed) for k in sorted({*range(2, MOST_CLUSTERS + 1), int(y.max()) + 1})]
+    content = contents(features)
+    half = halves(content, y, np.random.default_rng(seed))
+    most = min(len(np.unique(content[part])) for part in (half, ~half))  # of copies there is no further cluster
+    if most < 2:
+        return Testimony(np.zeros(len(y), dtype=np.int64), np.ones(len(y)))
+    counts = sorted({min(k, most) for k in (*range(2, MOST_CLUSTERS + 1), int(y.max()) + 1)})
+    tried = [_clustered(features, half, k, seed) for k in counts]
     return max(tried, key=lambda one: round(one[0], 2))[1]
 
 
