@@ -110,7 +110,7 @@ def test_groups_that_discovery_believes_in_prove_a_lean_of_two_classes_too() -> 
 
 
 def test_a_lean_of_classes_that_count_alike_by_hand() -> None:
-    """Of 40 images that contradict class 0, 10 are named as guessed; of 10 of class 1, all; 9 of class 2 are too few."""
+    """Of 40 images that contradict class 0, 10 are named as guessed; of 10 of class 1, all; 9 of class 2 are few."""
     contradict = [(0, 1, 0, 30), (0, 1, 1, 10), (1, 0, 0, 10), (2, 0, 0, 9)]  # class, guess, answer, images
     rows = [*contradict, (0, 0, 0, 20), (1, 1, 1, 15), (1, 1, 0, 5), (2, 2, 2, 9)]
     y, guess, said = (np.repeat([row[column] for row in rows], [row[3] for row in rows]) for column in range(3))
