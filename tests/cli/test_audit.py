@@ -81,7 +81,7 @@ def test_what_discovery_finds(program: Program, tmp_path: Path) -> None:
     assert (
         first["believed"]
         and first["strength"] == "lean"
-        and first["model"]["model names the wrong guess, classes counting alike"]["value"] == 1
+        and first["model"]["model names the wrong guess"]["value"] == 1
     )
     grounds = {kind: {name[-5] for name in names} for kind, names in first["typical"]["lying"].items()}
     assert grounds == {"usual": {"0"}, "other": {"1"}}  # names end with the ground

@@ -109,21 +109,6 @@ def test_groups_that_discovery_believes_in_prove_a_lean_of_two_classes_too() -> 
     assert beside_guess(planted(1.0, 0.0, 20, 0.3, 2, 1.0, 0), classes=2, found=True).strength is Strength.NONE
 
 
-def test_a_lean_of_classes_that_count_alike_by_hand() -> None:
-    """Of 40 images that contradict class 0, 10 are named as guessed; of 10 of class 1, all; 9 of class 2 are few."""
-    contradict = [(0, 1, 0, 30), (0, 1, 1, 10), (1, 0, 0, 10), (2, 0, 0, 9)]  # class, guess, answer, images
-    rows = [*contradict, (0, 0, 0, 20), (1, 1, 1, 15), (1, 1, 0, 5), (2, 2, 2, 9)]
-    y, guess, said = (np.repeat([row[column] for row in rows], [row[3] for row in rows]) for column in range(3))
-    seen = Predictions(np.arange(len(y)), y, said, np.ones(len(y)), np.ones((len(y), 1)), {}, {}, guess=guess)
-    alike, by_image = lean(seen, alike=True), lean(seen)
-    assert alike is not None and by_image is not None
-    assert alike.follows.value == pytest.approx((10 / 40 + 10 / 10) / 2) and alike.follows.n == 50
-    assert alike.elsewhere.value == pytest.approx((0 / 20 + 5 / 20) / 2)
-    assert alike.difference.value == pytest.approx(alike.follows.value - alike.elsewhere.value)
-    assert by_image.follows.value == pytest.approx(29 / 59) and by_image.follows.n == 59
-    assert lean(seen.take(seen.y == 2), alike=True) is None and lean(seen.take(seen.y == 2)) is not None
-
-
 def test_a_class_that_is_suggested_may_be_one_that_nobody_named() -> None:
     y, guess = np.repeat([0, 1], 20), np.where(np.arange(40) % 4 == 0, 2, np.repeat([0, 1], 20))
     found = lean(Predictions(np.arange(40), y, y, np.ones(40), np.ones((40, 1)), {}, {}, guess=guess))

@@ -212,13 +212,13 @@ def _numbers_json(guessed: Guessed) -> dict[str, Any]:
 
 def guess_numbers(guessed: Guessed) -> dict[str, Measured | None]:
     """What is known beside guesses, by its name in tables."""
-    lean, alike = guessed.lean, ", classes counting alike"
-    right, how = ({}, alike) if guessed.found else ({f"guesses that are right{alike}": guessed.right}, "")
+    lean = guessed.lean
+    right = {} if guessed.found else {"guesses that are right, classes counting alike": guessed.right}
     return right | {
         "model right, where the guess is right": guessed.agree,
         "model right, where the guess is wrong": guessed.disagree,
         "gap, the difference of the two": guessed.gap,
-        f"model names the wrong guess{how}": lean and lean.follows,
+        "model names the wrong guess": lean and lean.follows,
         "model names it for others of the class": lean and lean.elsewhere,
         "lean, the difference of the two": lean and lean.difference,
     }

@@ -137,8 +137,8 @@ def _found(number: int, one: FoundShortcut, searched: str) -> str:
     }[guessed.strength]
     return (
         f"{how}: where that contradicts the class, it names the class that the shortcut speaks for in "
-        f"{with_range(guessed.lean.follows)} of the images, classes counting alike; for other images of the same "
-        f"class, in {with_range(guessed.lean.elsewhere)}."
+        f"{with_range(guessed.lean.follows)} of the images; for other images of the same class, in "
+        f"{with_range(guessed.lean.elsewhere)}."
     )
 
 

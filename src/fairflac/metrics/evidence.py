@@ -7,7 +7,6 @@ shortcut and without one, that the bounds come from.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import partial
 from math import inf, sqrt
 from typing import Literal, NamedTuple
 
@@ -100,27 +99,23 @@ class Lean(NamedTuple):
     difference: Measured  # the first minus the second: 0 without a shortcut, 1 for a model that reads nothing else
 
 
-def lean(table: Predictions, speaks_for: np.ndarray | None = None, *, alike: bool = False) -> Lean | None:
+def lean(table: Predictions, speaks_for: np.ndarray | None = None) -> Lean | None:
     """From predictions and the bias model's `guess`; None if there is no guess, or none that contradicts a class.
 
     `speaks_for`: (K,) the class that each guessed value goes with, where guesses are not classes themselves.
-    `alike`: classes count alike, those of which FEWEST images are contradicted. Where hundreds of adult women and a few
-    boys contradict what goes with their gender, the boys are half of the answer.
     """
     if table.guess is None:
         return None
     suggested = table.guess if speaks_for is None else speaks_for[table.guess]
     pseudo = replace(table, bias={GUESS: suggested}, aligned={GUESS: suggested == table.y}, min_cell={}, repeats={})
     counts = _by_suggestion(pseudo)
-    sizes = _against(counts).sum(-1)
-    sizes = sizes[sizes >= (FEWEST if alike else 1)]
-    if not len(sizes) or not (suggested == table.y).any():
+    against = int(_against(counts).sum())
+    if not against or not (suggested == table.y).any():
         return None
-    against, worth = int(sizes.sum()), scores.effective_size(sizes) if alike else int(sizes.sum())
-    metrics: dict[str, Statistic] = {name: partial(part, alike=alike) for name, part in LEAN.items()}
+    metrics: dict[str, Statistic] = {"follows": _follows, "elsewhere": _elsewhere}
     ends = intervals(counts, metrics)
     follows, elsewhere = (
-        Measured(value, *clopper_pearson_if_constant(value, ends[name], worth), against)
+        Measured(value, *clopper_pearson_if_constant(value, ends[name], against), against)
         for name, metric in metrics.items()
         for value in [float(metric(counts))]
     )
@@ -153,28 +148,17 @@ def _named(counts: Counts) -> Values:
     return np.diagonal(counts.n, axis1=-2, axis2=-1) * _comparable(counts)
 
 
-def _follows(counts: Counts, *, alike: bool) -> Values:
-    return _share_against(_named(counts), counts, alike)
+def _follows(counts: Counts) -> Values:
+    return _named(counts).sum((-2, -1)) / np.maximum(_against(counts).sum((-2, -1)), 1)
 
 
-def _elsewhere(counts: Counts, *, alike: bool) -> Values:
+def _elsewhere(counts: Counts) -> Values:
     """The rate among images of the same class that are guessed otherwise, weighted as the images above."""
+    against = _against(counts)
     of_class = counts.n.sum(-2)  # (..., C, C) images by class and prediction
     others = of_class.sum(-1, keepdims=True) - counts.per_group
     rate = (of_class - np.diagonal(counts.n, axis1=-2, axis2=-1)) / np.maximum(others, 1)
-    return _share_against(_against(counts) * rate, counts, alike)
-
-
-LEAN = {"follows": _follows, "elsewhere": _elsewhere}
-
-
-def _share_against(part: Values, counts: Counts, alike: bool) -> Values:
-    """(..., C, C) of those whose guess speaks for another class → (...) their share: of all, or a mean of classes."""
-    part, whole = part.sum(-1), _against(counts).sum(-1)
-    if not alike:
-        return part.sum(-1) / np.maximum(whole.sum(-1), 1)
-    enough = whole >= FEWEST
-    return (part / np.maximum(whole, 1) * enough).sum(-1) / np.maximum(enough.sum(-1), 1)
+    return (against * rate).sum((-2, -1)) / np.maximum(against.sum((-2, -1)), 1)
 
 
 Word = Literal["leans on a shortcut", "signs of a shortcut", "no evidence", "cannot tell"]
@@ -201,9 +185,9 @@ BOUNDS: dict[Kind, Bounds] = {
     "cue": Bounds(0.15, 0.4),
     # How much more often the guess of a bias model is named than anyway: weak models without a shortcut reach 0.4.
     "guess": Bounds(0.15, 0.6),
-    # The same of groups that discovery believes in, which are no mere hard images, so that two classes will do; classes
-    # count alike. Lower ends of models that ignore such groups reach 0.03, of models that follow them begin at 0.24.
-    "found": Bounds(0.1, 0.2),
+    # The same of groups that discovery believes in, which are no mere hard images, also of two classes: the lower ends
+    # of models that ignore them lie below 0, of models that follow them above 0.3.
+    "found": Bounds(0.15, 0.3),
     # Accuracy where that guess is right, minus where it is wrong. Hard images make such a gap too, however large.
     "accuracy": Bounds(0.15, inf),
 }
@@ -236,7 +220,7 @@ class Guessed:
     agree: Measured | None  # accuracy of the model where the guess is right; None: there is no such image
     disagree: Measured | None  # where it is wrong
     lean: Lean | None
-    found: bool = False  # not by a bias model: groups that discovery believes in; classes then count alike in `lean`
+    found: bool = False  # not by a bias model: groups that discovery believes in
 
     @property
     def gap(self) -> Measured | None:
@@ -288,7 +272,7 @@ def beside_guess(
     suggested = table.guess if speaks_for is None else speaks_for[table.guess]
     agrees, right = suggested == table.y, table.prediction == table.y
     agree, disagree = (share(right[rows]) if rows.any() else None for rows in (agrees, ~agrees))
-    return Guessed(classes, trial and _by_class(*trial), agree, disagree, lean(table, speaks_for, alike=found), found)
+    return Guessed(classes, trial and _by_class(*trial), agree, disagree, lean(table, speaks_for), found)
 
 
 def attribute_gaps(table: Predictions) -> dict[str, Measured]:
