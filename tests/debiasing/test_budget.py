@@ -121,8 +121,10 @@ def test_with_imagenet_weights_a_small_budget_trains_a_head_and_a_large_one_ever
     search = BiasModelCost(runs=budget.AGAINST)
     short = choose_setup(50_000, 300, clock(2400), search, pretrained=True)
     assert (short.net, short.size) == (budget.FROZEN, 96) and short.seconds(search) <= 2400 * (1 - budget.RESERVE)
+    assert short.settings_against() == {**short.settings(), "weight_decay": budget.HEAD_DECAY}
     assert short.settings()["weights"] == "imagenet" and short.epochs >= budget.HEAD_EPOCHS[0]
     long = choose_setup(50_000, 300, clock(100_000), search, pretrained=True)
+    assert long.settings_against() == long.settings()
     assert (long.net, long.size) == ("resnet18", 128) and long.settings()["weights"] == "imagenet"
     assert choose_setup(10_000, 72, clock(None), pretrained=True).epochs == 7  # of 78 steps
     assert choose_setup(10_000, 72, clock(None)).settings().get("weights") is None

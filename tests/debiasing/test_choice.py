@@ -177,3 +177,32 @@ def test_where_vanilla_leans_the_better_number_is_enough() -> None:
     assert choice.kept == "flac" and "vanilla leans on the shortcut" in choice.reasons[0]
     turned = choose({"vanilla": table(better, y), "flac": table(vanilla, y)}, guess, 100, sure=every)
     assert turned.kept == "vanilla"
+
+
+def test_too_few_images_do_not_take_back_what_was_found() -> None:
+    """12 images contradict their class, and vanilla is wrong on 3: chance may explain it. Discovery saw more."""
+    y, guess = np.arange(N) % 2, np.arange(N) % 2
+    against = np.flatnonzero(y == 0)[:6].tolist() + np.flatnonzero(y == 1)[:6].tolist()
+    guess[against] = 1 - y[against]
+    vanilla, better = y.copy(), y.copy()
+    wrong = [*against[:2], against[6]]
+    vanilla[wrong] = 1 - y[wrong]
+    better[wrong[:1]] = 1 - y[wrong[:1]]
+    every, tables = np.ones(N, dtype=bool), {"vanilla": table(vanilla, y), "flac": table(better, y)}
+    found = choose(tables, guess, 100, sure=every)
+    assert not found.gains["flac"].clear and found.kept == "flac" and "found among all images" in found.reasons[0]
+    assert choose({**tables, "flac": tables["vanilla"]}, guess, 100, sure=every).kept == "vanilla"
+    assert choose(tables, guess, 100).kept == "vanilla"  # a bias model has found nothing
+
+
+def test_of_groups_that_were_found_a_clear_gain_is_enough() -> None:
+    """Vanilla names the guess for every fourth image that contradicts its class, and is wrong on a tenth of all others:
+    too little to say that it leans. A model that is right everywhere is better all the same."""
+    y, guess = planted()
+    rng = np.random.default_rng(1)
+    wrong = np.where(guess != y, rng.random(N) < 0.25, rng.random(N) < 0.1)
+    tables = {"vanilla": table(np.where(wrong, 1 - y, y), y), "flac": table(y, y)}
+    found = choose(tables, guess, 100, sure=np.ones(N, dtype=bool))
+    assert found.kept == "flac" and found.verdict == "signs of a shortcut"
+    assert "These differences alone are too small" in " ".join(found.reasons)
+    assert choose(tables, guess, 100).kept == "vanilla"

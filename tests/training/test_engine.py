@@ -205,6 +205,39 @@ def test_a_loss_that_is_not_finite_is_not_saved_inside_an_epoch(
     assert checkpoint.load(training.run.last)["state"]["step"] == 1
 
 
+def test_short_epochs_are_not_spent_on_checkpoints(
+    fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first epoch and the last are saved. A run that was killed between them comes to the same end."""
+    monkeypatch.setattr("fairflac.training.engine.EPOCH_CHECKPOINT_SECONDS", math.inf)
+    saved = []
+    save = checkpoint.save
+    monkeypatch.setattr(
+        checkpoint, "save", lambda path, content: (saved.append(content["state"]["epoch"]), save(path, content))
+    )
+    whole = toy_training("vanilla", tmp_path / "whole", fabric, epochs=5)
+    whole.fit("vanilla", silent=True)
+    assert saved == [1, 5]
+
+    killed = toy_training("vanilla", tmp_path / "killed", fabric, epochs=5)
+    end_epoch = killed._end_epoch
+
+    def power_fails_after_the_third() -> str | None:
+        advice = end_epoch()
+        if killed.state.epoch == 3:
+            raise KeyboardInterrupt
+        return advice
+
+    monkeypatch.setattr(killed, "_end_epoch", power_fails_after_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        killed.fit("vanilla", silent=True)
+    again = toy_training("vanilla", tmp_path / "killed", fabric, epochs=5)
+    again.fit("vanilla", silent=True)
+    weights = whole.method.state_dict()
+    assert all(torch.equal(value, weights[key]) for key, value in again.method.state_dict().items())
+    assert [entry["epoch"] for entry in again.state.history] == [1, 2, 3, 4, 5]
+
+
 def test_a_collapse_to_one_class_is_told() -> None:
     def table(prediction: list[int], y: list[int]) -> Predictions:
         values = [np.array(column) for column in (range(4), y, prediction, [0.5] * 4)]

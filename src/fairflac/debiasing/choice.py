@@ -29,6 +29,8 @@ FEWEST_PAIRS = 1.0  # in a batch, of those that FLAC learns from
 # Confidence of a guess that counts here. A few wrong guesses are most of a group that hardly exists, and hide how bad
 # a model is there: of the boys that were found among 8,400 faces every third is a man (docs/results.md).
 SURE = 0.9
+LEANS = "vanilla leans on the shortcut"
+FOUND_BEFORE = "the shortcut was found among all images, of which too few are left here to show it again"
 WHERE = "All of this is about validation images"
 
 
@@ -77,11 +79,13 @@ def choose(
     compared = {name: _Compared.of(plain, table, suggested) for name, table in others.items()}
     gains = {name: one.gain for name, one in compared.items()}
     worse = {name: one.worse for name, one in compared.items()}
-    leans = found.strength is Strength.LEAN
-    advantages = {name: said for name, one in compared.items() if (said := one.advantage(vanilla_leans=leans))}
-    # Groups are trained against only if discovery believes in them, by all images that are not for tests: where few of
-    # those that are looked at here contradict their class, a clear gain is enough.
-    strength = Strength.SIGN if sure is not None and found.against < FEWEST else found.strength
+    # Groups are trained against only if discovery believes in them, by all images that are not for tests. Where those
+    # that are looked at here are too few to say so again, its word stands; and a clear gain against them is a sign too.
+    unseen = sure is not None and found.strength is Strength.NONE
+    too_few = unseen and found.blind
+    why = FOUND_BEFORE if too_few else LEANS if found.strength is Strength.LEAN else None
+    advantages = {name: said for name, one in compared.items() if (said := one.advantage(why))}
+    strength = Strength.SIGN if unseen and (too_few or advantages) else found.strength
     if strength is Strength.NONE or pairs < FEWEST_PAIRS:
         kept, said = VANILLA, f"The vanilla model is kept: {_nothing(found.blind, strength, pairs)}."
     elif advantages:
@@ -131,12 +135,12 @@ class _Compared:
             follows_less=follows_less(plain, other, suggested),
         )
 
-    def advantage(self, *, vanilla_leans: bool) -> str | None:
-        """What speaks for the model; None if nothing does.
+    def advantage(self, shortcut: str | None) -> str | None:
+        """What speaks for the model; None if nothing does. `shortcut`: why there is one; None: there may be none.
 
         What a class loses where the guess is right may be what the shortcut gave it. What it loses where the guess
-        contradicts it is a loss. That a gain is clear is asked for because there may be no shortcut; where vanilla
-        leans on one, the better of two numbers is the better bet.
+        contradicts it is a loss. That a gain is clear is asked for because there may be no shortcut; where there is
+        one, the better of two numbers is the better bet.
         """
         if self.gain.clear:
             return "it is clearly better with every group counting alike" if self.gain.difference > 0 else None
@@ -148,10 +152,10 @@ class _Compared:
         if self.follows_less and not self.worse:
             return "it follows the guess clearly less often, and is not clearly worse"
         gains = [one.difference for one in (self.gain, self.against) if one]
-        if vanilla_leans and len(gains) == 2 and min(gains) > 0 and not self.worse_against:
+        if shortcut and len(gains) == 2 and min(gains) > 0 and not self.worse_against:
             return (
-                "vanilla leans on the shortcut, and it is better, if not clearly, with every group counting alike and "
-                "where the guess contradicts the class"
+                f"{shortcut}, and it is better, if not clearly, with every group counting alike and where the guess "
+                "contradicts the class"
             )
         return None
 

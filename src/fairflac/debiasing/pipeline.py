@@ -120,7 +120,9 @@ def _models(request: Request, plan: DebiasPlan, groups: TrainingGroups) -> Model
     against = {}
     for name, (method, settings) in tried.items():
         asked = without(request.changes, set(lookup("method", "flac").options) - set(lookup("method", method).options))
-        chosen = {**settings, **shared_against, **plan.of(name).settings(), **asked}
+        size = plan.of(name)
+        fitted = size.settings_against() if request.by_groups else size.settings()
+        chosen = {**settings, **shared_against, **fitted, **asked}
         against[name] = resolve(request.dataset, method, request.seed, chosen)
     plain_changes = without(own, lookup("method", "flac").options)
     plain = resolve(request.dataset, VANILLA, request.seed, {**shared, **plan.of(VANILLA).settings(), **plain_changes})

@@ -163,7 +163,7 @@ def _conclusion(found: Guessed) -> str:
         return f"But the guess is no better than chance ({with_range(found.right)} right): no conclusion."
     if found.blind:
         return f"Only {found.against} images have a guess that contradicts their class: too few for a conclusion."
-    return "These differences are too small to be called signs of a shortcut."
+    return "These differences alone are too small to be called signs of a shortcut."
 
 
 def gain_sentence(name: str, gain: Difference) -> str:

@@ -63,7 +63,9 @@ def _flat(entry: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, flo
             yield prefix + name.replace(":", "/"), float(value)
 
 
-CHECKPOINT_SECONDS = 300.0  # between two checkpoints inside an epoch
+# Between two checkpoints: inside an epoch, and at the end of one. What a killed run has to do again costs no more, and
+# epochs of a tenth of a second, as those of a head on embeddings, are not spent on writing.
+CHECKPOINT_SECONDS, EPOCH_CHECKPOINT_SECONDS = 300.0, 1.0
 logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # what it does is ours to tell
 
 
@@ -211,7 +213,9 @@ class Training:
         if score is not None and (state.best is None or score > state.best):
             state.best = score
             self._save(self.run.best)
-        self._save(self.run.last)
+        due = self._since_saved > EPOCH_CHECKPOINT_SECONDS or not self.run.last.exists()
+        if any(self._agreed(due, state.epoch == self.config.train.epochs)):
+            self._save(self.run.last)
         if fabric.is_global_zero:
             self.log.write(state.history)
         return collapse or self.method.advice(means)
@@ -236,10 +240,7 @@ class Training:
                     buffer.copy_(gather(buffer.detach()[None]).mean(0))
 
     def _maybe_save(self, stop: threading.Event) -> None:
-        stopping, due = stop.is_set(), time.monotonic() - self.saved > CHECKPOINT_SECONDS
-        if self.fabric.world_size > 1:  # all processes stop and save at the same step
-            wishes = gather(torch.tensor([[stopping, due]], device=self.fabric.device))
-            stopping, due = wishes.any(0).tolist()
+        stopping, due = self._agreed(stop.is_set(), self._since_saved > CHECKPOINT_SECONDS)
         if not (stopping or due):
             return
         self._means()
@@ -249,11 +250,21 @@ class Training:
         if stopping:
             raise Stopped(f"stopped in epoch {self.state.epoch + 1}; start it again to go on from here")
 
+    def _agreed(self, *wishes: bool) -> list[bool]:
+        """What any process wishes: all stop and save at the same step."""
+        if self.fabric.world_size == 1:
+            return list(wishes)
+        return gather(torch.tensor([wishes], device=self.fabric.device)).any(0).tolist()  # type: ignore[no-any-return]
+
+    @property
+    def _since_saved(self) -> float:
+        return time.monotonic() - self.saved
+
     def _tick(self) -> None:
         synchronise(self.fabric.device)
         now = time.monotonic()
         self.state.seconds += now - self.clock
-        self.clock = self.saved = now
+        self.clock = now
 
     def _save(self, path: Any) -> None:
         random = {
@@ -274,6 +285,8 @@ class Training:
             }
             checkpoint.save(path, content)
         self.fabric.barrier()
+        if path == self.run.last:
+            self.saved = time.monotonic()
 
     def _restore(self, content: dict[str, Any]) -> None:
         try:
