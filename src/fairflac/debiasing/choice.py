@@ -30,7 +30,7 @@ FEWEST_PAIRS = 1.0  # in a batch, of those that FLAC learns from
 # a model is there: of the boys that were found among 8,400 faces every third is a man (docs/results.md).
 SURE = 0.9
 LEANS = "vanilla leans on the shortcut"
-FOUND_BEFORE = "the shortcut was found among all images, of which too few are left here to show it again"
+FOUND_BEFORE = "a shortcut was found among all images"
 WHERE = "All of this is about validation images"
 
 
@@ -80,12 +80,11 @@ def choose(
     gains = {name: one.gain for name, one in compared.items()}
     worse = {name: one.worse for name, one in compared.items()}
     # Groups are trained against only if discovery believes in them, by all images that are not for tests. Where those
-    # that are looked at here are too few to say so again, its word stands; and a clear gain against them is a sign too.
-    unseen = sure is not None and found.strength is Strength.NONE
-    too_few = unseen and found.blind
-    why = FOUND_BEFORE if too_few else LEANS if found.strength is Strength.LEAN else None
+    # that are looked at here are too few to say so again, its word stands; and a gain against them is a sign too.
+    why = LEANS if found.strength is Strength.LEAN else None if sure is None else FOUND_BEFORE
     advantages = {name: said for name, one in compared.items() if (said := one.advantage(why))}
-    strength = Strength.SIGN if unseen and (too_few or advantages) else found.strength
+    unseen = sure is not None and found.strength is Strength.NONE
+    strength = Strength.SIGN if unseen and (found.blind or advantages) else found.strength
     if strength is Strength.NONE or pairs < FEWEST_PAIRS:
         kept, said = VANILLA, f"The vanilla model is kept: {_nothing(found.blind, strength, pairs)}."
     elif advantages:

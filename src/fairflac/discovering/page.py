@@ -9,13 +9,13 @@ from fairflac import __version__
 from fairflac.discovering.pipeline import Discovery
 from fairflac.discovery.belief import Belief
 from fairflac.discovery.search import Candidate
-from fairflac.metrics.evidence import count_guesses, usual_values
+from fairflac.metrics.evidence import count_guesses
 from fairflac.metrics.intervals import Measured
 from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.reporting.page import environment
 from fairflac.reporting.pictures import sprite
 from fairflac.reporting.text import with_range
-from fairflac.reporting.typical import YOURS, FoundSection, GuessedGroups, found_section
+from fairflac.reporting.typical import YOURS, FoundSection, cue_sentence, found_section, region_sentence
 from fairflac.system.files import write_text
 from fairflac.system.tables import text_table
 
@@ -51,24 +51,16 @@ def render(discovery: Discovery) -> str:
 
 def _section(discovery: Discovery, number: int, candidate: Candidate, images: list[np.ndarray]) -> FoundSection:
     title = f"Shortcut {number + 1}" if discovery.shortcuts else "The best guess, which is not believed"
+    told = discovery.told[number]
+    said = [] if discovery.shortcuts and number == 0 else reasons(candidate.belief)  # the first are said above
+    said += [cue_sentence(told.cue)] if told.cue else []
     return found_section(
         title=f"{title}, of {candidate.witness} on {candidate.features}",
-        said=[] if discovery.shortcuts and number == 0 else reasons(candidate.belief),  # the first are said above
-        groups=_groups(discovery, candidate),
+        said=said if told.regions is None else [*said, region_sentence(told.regions)],
+        groups=discovery.guessed(candidate),
         side=SIDE,
         images=images,
-    )
-
-
-def _groups(discovery: Discovery, candidate: Candidate) -> GuessedGroups:
-    return GuessedGroups(
-        images=discovery.images,
-        names=np.array(discovery.listing.names),
-        classes=discovery.classes,
-        y=discovery.y,
-        value=candidate.testimony.value,
-        confidence=candidate.testimony.confidence,
-        usual=usual_values(count_guesses(discovery.y, candidate.testimony.value)),
+        regions=told.regions or {},
     )
 
 
@@ -140,7 +132,9 @@ def as_text(discovery: Discovery) -> str:
     lines.append(f"{discovery.listing.source}: {len(discovery.y):,} images to train and validate.")
     for number, one in enumerate(discovery.shown, start=1):
         lines += ["", f"Images by class and guess {number}, of {one.witness} on {one.features}"]
-        lines.append(text_table(_groups(discovery, one).table()))
+        lines.append(text_table(discovery.guessed(one).table()))
+        cue = discovery.told[number - 1].cue
+        lines += [cue_sentence(cue)] if cue else []
     return "\n".join([*lines, "", text_table(witness_table(discovery)), "", next_step(discovery)])
 
 
@@ -157,6 +151,7 @@ def as_json(discovery: Discovery) -> dict[str, Any]:
             [belief_json(one) | {"counts": count_guesses(y, one.testimony.value).tolist()} for one in done.candidates]
             for done in discovery.rounds
         ],
+        "cues": [told.cue and told.cue._asdict() for told in discovery.told],
         "groups": str(discovery.groups),
         "page": str(discovery.page),
     }

@@ -1,9 +1,10 @@
 """A folder or table of images → the shortcuts that their classes lean on, as guessed groups."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,13 +23,22 @@ from fairflac.discovery.features import (
     standardised,
 )
 from fairflac.discovery.search import FEWEST, Candidate, SearchRound, check_witness, search
+from fairflac.discovery.telling import SEARCHED, Region, ToldCue, telling_cue, telling_regions
 from fairflac.errors import UserError
 from fairflac.inference.model import Classifier
+from fairflac.metrics.evidence import count_guesses, usual_values
 from fairflac.nets.frozen import SIDE
-from fairflac.reporting.typical import value_name
+from fairflac.reporting.typical import GuessedGroups, value_name
 from fairflac.system.files import check_folder
 
 GROUPS, PAGE = "groups.csv", "discovery.html"
+
+
+class Told(NamedTuple):
+    """What tells the values of a guess apart."""
+
+    cue: ToldCue | None
+    regions: dict[int, Region] | None  # by value; None where features were given, and nothing can be covered
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,7 @@ class Discovery:
     rounds: tuple[SearchRound, ...]
     groups: Path  # the table
     page: Path
+    told: tuple[Told, ...] = ()  # of each that is shown
 
     @property
     def shortcuts(self) -> list[Candidate]:
@@ -53,6 +64,17 @@ class Discovery:
     def shown(self) -> list[Candidate]:
         """What the table and the page have: the shortcuts, or the best guess where none was found."""
         return self.shortcuts or [self.rounds[0].best]
+
+    def guessed(self, candidate: Candidate) -> GuessedGroups:
+        return GuessedGroups(
+            images=self.images,
+            names=np.array(self.listing.names),
+            classes=self.classes,
+            y=self.y,
+            value=candidate.testimony.value,
+            confidence=candidate.testimony.confidence,
+            usual=usual_values(count_guesses(self.y, candidate.testimony.value)),
+        )
 
 
 @dataclass(frozen=True)
@@ -91,6 +113,7 @@ def search_images(images: "SearchedImages", request: DiscoverRequest) -> Discove
         groups=request.output / GROUPS,
         page=request.output / PAGE,
     )
+    found = replace(found, told=tuple(images.told(found.guessed(one), one.features) for one in found.shown))
     write_groups(found.groups, found.listing, _columns(found))
     return found
 
@@ -142,6 +165,17 @@ class SearchedImages:
             return {name: standardised(features) for name, features in own.items()}
         asked = self.source.rows(self.read, rows, self.cache, silent=self.silent)
         return {name: standardised(features, own[name]) for name, features in asked.items()}
+
+    def told(self, groups: GuessedGroups, kind: str) -> Told:
+        """Of a guess that was made of features of that kind; the images of the groups are those of `self.rows`."""
+        cue = telling_cue(groups.images, groups.y, groups.value == groups.usual[groups.y])
+        extractor = next((one for one in self.source.extractors if one.says == kind), None)
+        if extractor is None or len(np.unique(groups.value)) == 1:
+            return Told(cue, None)
+        features = extract(extractor, groups.images, self.cache, silent=True)
+        each = max(SEARCHED // (2 * len(groups.classes)), 1)
+        shown = [row for one in groups.typical() for side in (one.usual, one.other) for row in side[:each]]
+        return Told(cue, telling_regions(extractor, groups.images, features, groups.value, shown[:SEARCHED]))
 
     def check_counts(self) -> None:
         counts = np.bincount(self.y[self.rows], minlength=len(self.classes))

@@ -1,10 +1,14 @@
 """Guessed groups in pictures: of each class the images most typical of its usual value and of another, side by side."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
+from fairflac.discovery.telling import CLEAR_CUE, GRID, Region, ToldCue
+from fairflac.metrics.scores import percent
 from fairflac.runs.gallery import shrink
 
 TYPICAL = 6  # images of each kind
@@ -74,6 +78,7 @@ class TypicalImage:
     name: str
     value: str
     confidence: float
+    region: Region | None  # that the guess hangs on
 
 
 @dataclass(frozen=True)
@@ -94,16 +99,42 @@ class FoundSection:
 
 
 def found_section(
-    title: str, said: list[str], groups: GuessedGroups, side: int, images: list[np.ndarray]
+    title: str,
+    said: list[str],
+    groups: GuessedGroups,
+    side: int,
+    images: list[np.ndarray],
+    regions: Mapping[int, Region] = MappingProxyType({}),
 ) -> FoundSection:
-    """`images` are those of the page's sprite so far, with no side longer than `side`; what is shown here is added."""
+    """`images` are those of the page's sprite so far, with no side longer than `side`; what is shown here is added.
+
+    `regions`: by value, see `telling_regions`.
+    """
 
     def shown(row: int) -> TypicalImage:
         images.append(shrink(groups.images[row], side))
         name, value = str(groups.names[row]), value_name(int(groups.value[row]))
-        return TypicalImage(len(images) - 1, name, value, float(groups.confidence[row]))
+        region = regions.get(int(groups.value[row]))
+        return TypicalImage(len(images) - 1, name, value, float(groups.confidence[row]), region)
 
     galleries = [
         ClassGallery(label, *([shown(row) for row in rows] for rows in sides)) for label, *sides in groups.typical()
     ]
     return FoundSection(title, said, groups.table(), galleries)
+
+
+def cue_sentence(cue: ToldCue) -> str:
+    """What a person may look for first."""
+    sorts = f"it tells which of two images of a class has the usual value {percent(cue.area)} of the time"
+    if cue.area >= CLEAR_CUE:
+        return f"Look first at the {cue.name}: {sorts}, where chance is 50 %."
+    return f"No simple cue explains it. The best is the {cue.name}: {sorts}, where chance is 50 %."
+
+
+def region_sentence(regions: Mapping[int, Region]) -> str:
+    if not regions:
+        return f"No single part of the images decides: {COVERED}, the guess hangs on several or on all."
+    return f"A square marks the part that the guess hangs on: {COVERED}, it is doubted most without this one."
+
+
+COVERED = f"of {GRID} x {GRID} parts that were covered in turn"
