@@ -254,7 +254,7 @@ class Training:
         """What any process wishes: all stop and save at the same step."""
         if self.fabric.world_size == 1:
             return list(wishes)
-        return gather(torch.tensor([wishes], device=self.fabric.device)).any(0).tolist()  # type: ignore[no-any-return]
+        return gather(torch.tensor([wishes], device=self.fabric.device)).any(0).tolist()
 
     @property
     def _since_saved(self) -> float:
