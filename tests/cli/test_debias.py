@@ -110,10 +110,17 @@ def test_a_table_with_a_column_for_some_images(tmp_path: Path) -> None:
             ground = {"0": "red", "1": "blue"}[name.stem[-1]] if number % 3 == 0 else ""
             writer.writerow([name.relative_to(folder), name.parent.name, ground])
     choice = json.loads(call("bars/bars.csv", "-o", "out", "--attribute", "ground", "--json"))
+    assert "the labels of ground in 'bars/bars.csv', which 54 of 160 images have; the others were guessed" in str(
+        choice
+    )
     runs = {Run(path.parent).config["method"]: Run(path.parent) for path in (tmp_path / "out").rglob("done")}
-    stage_one = runs["flac"].config["bias_model"]
-    assert stage_one["target"] == "ground" and stage_one["data_options"]["path"].endswith("labelled.csv")
-    assert choice["lean"] is None or choice["lean"]["follows"]["n"] > 0
+    assert set(runs) == {"vanilla", "flac", "balanced"} and "bias_model" not in runs["flac"].config
+    with Path(runs["flac"].config["data_options"]["groups"]).open(newline="") as stream:
+        table = list(csv.DictReader(stream))
+    assert sum(row["given"] == "yes" for row in table) == 54
+    colours = {"red": "0", "blue": "1"}
+    assert sum(Path(row["path"]).stem[-1] == colours[row["guess"]] for row in table) > 0.95 * len(table)
+    assert runs["flac"].result["attribute_labels"] == pytest.approx(54 / 160)
 
 
 @pytest.mark.parametrize(

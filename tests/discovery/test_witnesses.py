@@ -12,9 +12,11 @@ from fairflac.discovery.witnesses import (
     carried_over,
     clusters,
     contents,
+    filled,
     halves,
     judged,
     linear,
+    told_apart,
     twins,
 )
 from planted_features import planted
@@ -140,3 +142,29 @@ def test_clusters_of_copies() -> None:
     features = np.repeat(np.eye(3, dtype=np.float32), 20, axis=0)
     found = clusters(features, np.arange(60) % 2, 0)
     assert len(np.unique(found.value)) <= 3 and np.isfinite(found.confidence).all()
+
+
+def test_labels_of_a_few_images_tell_the_attribute_and_not_the_class() -> None:
+    """Of 60 labels 6 contradict the class. A model that counts images alike learns the class beside the attribute."""
+    features, y, attribute = planted(4000, attribute=1.5)
+    features[:, 0] += 3 * y  # the class is the easier of the two
+    x = standardised(features)
+    known = np.arange(len(y)) < 60
+    value = np.where(known, attribute, -1)
+    found = filled(x, y, value, np.ones(len(y)))
+    plain = carried_over(x[known], attribute[known], x)
+    against = (attribute != y) & ~known
+    right, by_plain = (np.mean(one.value[against] == attribute[against]) for one in (found, plain))
+    assert np.array_equal(found.value[known], attribute[known]) and found.confidence[known].min() == 1
+    assert (
+        np.mean(found.value[against] == attribute[against]) > np.mean(plain.value[against] == attribute[against]) + 0.1
+    )
+
+
+def test_features_that_do_not_show_the_attribute_do_not_tell_it() -> None:
+    """Though they show the class, with which it goes."""
+    features, y, attribute = planted()
+    seen, unseen = standardised(features), standardised(features[:, :2])
+    assert told_apart(seen, y, attribute) > 0.95
+    assert told_apart(unseen, y, attribute) < 0.6
+    assert told_apart(seen[:1], y[:1], attribute[:1]) == 0

@@ -54,6 +54,7 @@ def choose(
     guess_is_class: bool = True,
     classes: Sequence[str] = (),
     sure: np.ndarray | None = None,
+    believed: bool = True,
 ) -> ModelChoice:
     """Of the models that something clearly speaks for, the one whose worst group is best; else vanilla.
 
@@ -65,7 +66,8 @@ def choose(
         pairs: in S, in a batch.
         guess_is_class: values are classes; else each speaks for the class that has it most often.
         classes: their names.
-        sure: (N,) whether a guess counts, of groups that were found; None: by a bias model, and all count.
+        sure: (N,) whether a guess counts, of groups that were found or given; None: by a bias model, and all count.
+        believed: such groups are there because discovery believes in them; else a person gave them.
     """
     rows = _counted(tables[VANILLA], guess, sure, guess_is_class)
     guess = guess[rows]
@@ -81,9 +83,10 @@ def choose(
     worse = {name: one.worse for name, one in compared.items()}
     # Groups are trained against only if discovery believes in them, by all images that are not for tests. Where those
     # that are looked at here are too few to say so again, its word stands; and a gain against them is a sign too.
-    why = LEANS if found.strength is Strength.LEAN else None if sure is None else FOUND_BEFORE
+    before = sure is not None and believed
+    why = LEANS if found.strength is Strength.LEAN else FOUND_BEFORE if before else None
     advantages = {name: said for name, one in compared.items() if (said := one.advantage(why))}
-    unseen = sure is not None and found.strength is Strength.NONE
+    unseen = before and found.strength is Strength.NONE
     strength = Strength.SIGN if unseen and (found.blind or advantages) else found.strength
     if strength is Strength.NONE or pairs < FEWEST_PAIRS:
         kept, said = VANILLA, f"The vanilla model is kept: {_nothing(found.blind, strength, pairs)}."

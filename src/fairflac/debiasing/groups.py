@@ -13,7 +13,7 @@ from fairflac.debiasing.plan import Request
 from fairflac.discovering.page import verdict, write
 from fairflac.discovering.pipeline import PAGE, DiscoverRequest, SearchedImages, search_images
 from fairflac.discovery.search import AUTO, FEWEST
-from fairflac.discovery.witnesses import Testimony, filled
+from fairflac.discovery.witnesses import Testimony, filled, told_apart
 from fairflac.reporting.typical import value_name
 
 
@@ -23,7 +23,7 @@ class TrainingGroups:
 
     path: str | None  # of the table; None: no shortcut was found
     says: str  # a sentence
-    page: str | None = None  # that shows them
+    page: str | None = None  # that shows them; None: they were given
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -46,11 +46,12 @@ def training_groups(request: Request, data: Path, folder: Path) -> TrainingGroup
         strict=request.strict,
     )
     images = SearchedImages.open(asked, data)
-    if request.attribute_from is not None:
-        value, names = guessed_values(request.attribute_from, images.read.listing)
+    labels = request.given_groups()
+    if labels is not None:
+        value, names = guessed_values(labels.table, images.read.listing, labels.column)
         known = Testimony(value, np.ones(len(value)))
-        path = _written(images, images.source.kinds[0], known, names, folder, given=value >= 0)
-        return TrainingGroups(str(path), f"The groups are those of '{request.attribute_from}'.")
+        path = _written(images, _telling_kind(images, value), known, names, folder, given=value >= 0)
+        return TrainingGroups(str(path), labels.says(int((value >= 0).sum()), len(value)))
     fewest = int(np.bincount(images.y[images.rows], minlength=len(images.classes)).min())
     if fewest < FEWEST:
         return TrainingGroups(
@@ -71,6 +72,14 @@ def training_groups(request: Request, data: Path, folder: Path) -> TrainingGroup
     return TrainingGroups(str(path), says, str(found.page))
 
 
+def _telling_kind(images: SearchedImages, value: np.ndarray) -> str:
+    """The features that tell given values best, of those of images that are not for tests; of equals the first."""
+    rows = images.rows[value[images.rows] >= 0]
+    place = np.searchsorted(images.rows, rows)
+    features = images.features(images.rows)
+    return max(features, key=lambda kind: told_apart(features[kind][place], images.y[rows], value[rows]))
+
+
 def _all_features(images: SearchedImages, kind: str) -> np.ndarray:
     """(M, D). Those that were searched are there already; what is left is the test split."""
     rest = np.setdiff1d(np.arange(len(images.y)), images.rows)
@@ -86,7 +95,7 @@ def _written(
     images: SearchedImages, kind: str, known: Testimony, names: list[str], folder: Path, given: np.ndarray
 ) -> Path:
     """Of all images, those of the test split too, which training does not see."""
-    every = filled(_all_features(images, kind), known.value, known.confidence)
+    every = filled(_all_features(images, kind), images.y, known.value, known.confidence)
     columns = {
         GUESS: [names[value] for value in every.value.tolist()],
         CONFIDENCE: [f"{value:.3f}" for value in every.confidence.tolist()],

@@ -111,6 +111,7 @@ def _models(request: Request, plan: DebiasPlan, groups: TrainingGroups) -> Model
     own, _ = split_stage_one(request.changes)  # vanilla has none, and an alpha means nothing to it
     if request.by_groups:
         bias, tried = SEARCHED, AGAINST_GROUPS if groups.path else {}
+        shared |= request.known_columns()
         shared_against = {**shared, "groups": groups.path}
     else:
         bias = request.stage_one(plan.size)
@@ -192,7 +193,15 @@ def _choice(
     if validation.guess is not None:
         assert groups.path is not None
         sure = guess_confidence(Path(groups.path), request.listing(), validation.names.tolist()) >= SURE
-        choice = choose(tables, validation.guess, pairs, guess_is_class=False, classes=classes, sure=sure)
+        choice = choose(
+            tables,
+            validation.guess,
+            pairs,
+            guess_is_class=False,
+            classes=classes,
+            sure=sure,
+            believed=groups.page is not None,
+        )
         return replace(choice, reasons=[choice.reasons[0], groups.says, *choice.reasons[1:]])
     guesser = _guesser(against)
     guess = predict_run(_trained(guesser, workspace, as_bias_model=True), validation).prediction
@@ -220,10 +229,13 @@ def _same_images(one: RunConfig, other: RunConfig) -> bool:
 def _announcement(request: Request, size: TrainingSetup, bias: BiasModel, clock: TimeBudget) -> str:
     seconds = size.seconds(bias.work) + clock.spent
     time = duration(seconds) if clock.budget is None else f"{duration(seconds)} of {duration(clock.budget)}"
-    first = "The shortcut, which comes first" if request.by_groups else "Bias model, which comes first"
+    first = f"Bias model, which comes first: {bias.says}"
+    if request.by_groups:
+        given = request.given_groups()
+        first = f"The shortcut, which comes first: {bias.says}" if given is None else f"Groups: {given.named}"
     return (
         f"{request.path}: {size.net}{_start(size)} on images of {size.size} pixels, {size.epochs} epochs, batches of "
-        f"{size.batch_size}; about {time} in all. {first}: {bias.says}."
+        f"{size.batch_size}; about {time} in all. {first}."
     )
 
 

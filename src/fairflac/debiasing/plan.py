@@ -16,7 +16,7 @@ from PIL import Image
 from fairflac.config.run_config import finished
 from fairflac.data.own.csv_file import NEEDED, list_table, read_csv
 from fairflac.data.own.folder import list_folder
-from fairflac.data.own.groups import check_groups, has_guesses
+from fairflac.data.own.groups import GUESS, check_groups, has_guesses
 from fairflac.data.own.listing import Listing
 from fairflac.data.pixels.decode import decode
 from fairflac.data.sets.fairface import PUBLISHED, FairFace
@@ -62,6 +62,27 @@ AGAINST_GROUPS: dict[str, tuple[str, dict[str, Any]]] = {
     "flac": ("flac", {"targets": "reachable", "balance": "logits"}),
     "balanced": ("balanced", {}),
 }
+
+
+@dataclass(frozen=True)
+class GivenGroups:
+    """Values that a person gave, for some images or for all."""
+
+    table: Path
+    column: str
+    source: Path  # what the user called it
+
+    @property
+    def named(self) -> str:
+        return (
+            f"those of '{self.source}'" if self.column == GUESS else f"the labels of {self.column} in '{self.source}'"
+        )
+
+    def says(self, known: int, images: int) -> str:
+        rest = "" if known == images else f", which {known:,} of {images:,} images have; the others were guessed"
+        return f"The groups are {self.named}{rest}."
+
+
 # Stands in for a bias model where groups are searched for; each model more costs about as much as vanilla.
 SEARCHED = BiasModel(
     "flac", {}, "searched for in frozen features", BiasModelCost(runs=AGAINST * (len(AGAINST_GROUPS) - 1))
@@ -206,8 +227,8 @@ class Request:
         """The same for the same request of the same images; a plan is made once, however fast the machine is later."""
         names = sorted(self.listing().names)
         asked = [str(self.path.resolve()), self.budget, self.seed, sorted(map(str, self.changes.items())), names]
-        if self.by_groups and self.attribute_from is not None:
-            asked.append(sha256_of(self.attribute_from))
+        if (given := self.given_groups()) is not None:
+            asked += [given.column, sha256_of(given.table)]
         return sha256(json.dumps(asked).encode(errors="surrogateescape")).hexdigest()[:16]
 
     def listing(self) -> Listing:
@@ -219,7 +240,16 @@ class Request:
     @property
     def by_groups(self) -> bool:
         """A value is found, or given, for every image, where a bias model would learn to tell it."""
-        return self.attribute is None and (self.attribute_from is not None or self._kind == DISCOVER)
+        if self.attribute is None:
+            return self.attribute_from is not None or self._kind == DISCOVER
+        return self._kind == DISCOVER and self.attribute_from is None and self._partly_labelled
+
+    @property
+    def _partly_labelled(self) -> bool:
+        """The column of the attribute has gaps."""
+        sheet = read_csv(self.path) if self.path.is_file() else None
+        known = [bool(row[self.attribute]) for row in sheet.rows] if sheet and self.attribute in sheet.header else []
+        return any(known) and not all(known)
 
     @property
     def _kind(self) -> str:
@@ -227,12 +257,30 @@ class Request:
         own = any(key.partition(".")[0] == "bias_model" for key in self.changes)
         return KINDS[0] if own and self.bias_model == DISCOVER else self.bias_model
 
+    def given_groups(self) -> GivenGroups | None:
+        """Where values are given; None: they are searched for, or a bias model learns to tell them."""
+        if not self.by_groups:
+            return None
+        if self.attribute is not None:
+            known = [row for row in read_csv(self.path).rows if row[self.attribute]]
+            table = _write_labelled(known, self.path, self.attribute, self.output)
+            return GivenGroups(table, self.attribute, self.path)
+        return None if self.attribute_from is None else GivenGroups(self.attribute_from, GUESS, self.attribute_from)
+
     def check_groups(self) -> None:
-        """The table of `discover`, as a person may have edited it. Its images are those of this request."""
-        if self.attribute is None and self.attribute_from is not None:
-            if not has_guesses(self.attribute_from):
-                raise UserError("attribute_from says where labels are: name the attribute too")
-            check_groups(self.attribute_from, self.listing())
+        """The table of `discover`, as a person may have edited it, or a column; its images are those of the request."""
+        if self.attribute is None and self.attribute_from is not None and not has_guesses(self.attribute_from):
+            raise UserError("attribute_from says where labels are: name the attribute too")
+        given = self.given_groups()
+        if given is not None:
+            check_groups(given.table, self.listing(), given.column)
+
+    def known_columns(self) -> dict[str, Any]:
+        """Setting of a table whose attribute has gaps: the other columns."""
+        if self.attribute is None or not self.by_groups:
+            return {}
+        sheet = read_csv(self.path)
+        return {"columns": list(_filled(sheet.rows, sheet.header))}
 
     def stage_one(self, size: TrainingSetup) -> BiasModel:
         """What was asked for, where it is not groups."""

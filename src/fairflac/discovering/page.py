@@ -87,7 +87,8 @@ def reasons(belief: Belief) -> list[str]:
             f"Where that value contradicts the class, an ordinary model is misled {with_range(follows)} of the time; "
             f"on other images of the same class, {percent(elsewhere.value)}."
         )
-    said.append(f"Other halves of the images give the same guess: agreement {belief.stability:.2f} of 1.")
+    if belief.stability is not None:
+        said.append(f"Other halves of the images give the same guess: agreement {belief.stability:.2f} of 1.")
     return said
 
 
@@ -114,7 +115,7 @@ def witness_table(discovery: Discovery) -> list[list[str]]:
                     f"{belief.score:.2f}",
                     _percent(None if belief.lean is None else belief.lean.difference),
                     f"{belief.separation.value:.2f}",
-                    f"{belief.stability:.2f}",
+                    UNKNOWN if belief.stability is None else f"{belief.stability:.2f}",
                     f"{belief.association:.2f}",
                     "yes" if belief.believed else "no",
                 ]

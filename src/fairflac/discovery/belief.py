@@ -1,5 +1,6 @@
 """Which witness to believe, decided without labels of the attribute. Its bounds come from docs/discovery.md."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,10 +18,13 @@ SEPARATE = 1.1
 
 @dataclass(frozen=True)
 class Belief:
-    """What speaks for a guess being an attribute that the classes lean on."""
+    """What speaks for a guess being an attribute that the classes lean on.
+
+    Stability, for which every witness is asked twice, is not measured where something else speaks against the guess.
+    """
 
     association: float  # of guess and class, Cramér's V: 0 for noise, 1 for the class itself
-    stability: float  # of the guess over halves and seeds, adjusted Rand index: 0 by chance, 1 always the same
+    stability: float | None  # of the guess over halves and seeds, adjusted Rand index: 0 by chance, 1 always the same
     separation: Measured  # of its values within classes: 1 where one hump is cut in two, as hard images are from others
     lean: Lean | None  # does an ordinary model name what the guess speaks for, where that contradicts the class?
 
@@ -29,7 +33,7 @@ class Belief:
         """From 0 to 1: much for a guess alone that is stable, set apart, and followed by an ordinary model."""
         follows = 0.0 if self.lean is None else self.lean.difference.value
         apart = 1 - 1 / self.separation.value if self.separation.value > 1 else 0.0
-        return max(follows, 0.0) * max(self.stability, 0.0) * apart
+        return max(follows, 0.0) * (1.0 if self.stability is None else max(self.stability, 0.0)) * apart
 
     @property
     def believed(self) -> bool:
@@ -43,23 +47,24 @@ class Belief:
             found.append(f"The guess contradicts the class of {n} images: too few to tell it from the class.")
         elif not strength("guess", self.lean.difference):
             found.append("An ordinary model does not follow the guess where it contradicts the class.")
-        if self.stability < STABLE:
+        if self.stability is not None and self.stability < STABLE:
             found.append("Other halves of the images give another guess.")
         if not self.separation.low > SEPARATE:
             found.append("Images do not fall into those that have it and those that lack it: some may just be hard.")
         return found
 
 
-def believe(features: np.ndarray, answers: Predictions, guess: np.ndarray, again: np.ndarray) -> Belief:
+def believe(features: np.ndarray, answers: Predictions, guess: np.ndarray, again: Callable[[], np.ndarray]) -> Belief:
     """(N, D) features, what an ordinary model says of them (`ordinary_answers`), a guess, and one with another seed."""
     y, few = answers.y, subsample(len(guess), PROBED)
     speaks_for = aligned_class(count_guesses(y, guess))
-    return Belief(
+    once = Belief(
         association=association(y, guess),
-        stability=stability(guess, again),
+        stability=None,
         separation=separation(features[few], y[few], guess[few]),
         lean=lean(replace(answers, guess=guess), speaks_for),
     )
+    return replace(once, stability=stability(guess, again())) if once.believed else once
 
 
 def separation(features: np.ndarray, y: np.ndarray, guess: np.ndarray) -> Measured:

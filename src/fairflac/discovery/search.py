@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from fairflac.discovery.belief import Belief, believe, ordinary_answers
-from fairflac.discovery.witnesses import WITNESSES, Testimony
+from fairflac.discovery.witnesses import WITNESSES, Testimony, Witness
 from fairflac.errors import unknown
 from fairflac.system.progress import meter
 
@@ -59,8 +60,9 @@ def search(
             for kind, x in features.items():
                 answers = ordinary_answers(x, y, seed)
                 for name in asked:
-                    testimony, again = (WITNESSES[name](x, y, seed + more) for more in (0, 1))
-                    found = believe(x, answers, testimony.value, again.value)
+                    again = partial(_guess_again, WITNESSES[name], x, y, seed + 1)
+                    testimony = WITNESSES[name](x, y, seed)
+                    found = believe(x, answers, testimony.value, again)
                     candidates.append(Candidate(name, kind, testimony, found))
                     bar.advance()
             rounds.append(SearchRound(tuple(sorted(candidates, key=_order))))
@@ -70,6 +72,10 @@ def search(
             features = {kind: erased(x, y, guess) for kind, x in features.items()}
         bar.advance(len(features) * len(asked) * (MOST - len(rounds)))
     return rounds
+
+
+def _guess_again(witness: Witness, x: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
+    return witness(x, y, seed).value
 
 
 def _order(one: Candidate) -> tuple[bool, float]:

@@ -9,7 +9,7 @@ from fairflac.discovery.features import FeatureExtractor
 from fairflac.discovery.witnesses import ORDINARY
 from fairflac.metrics.representation import subsample
 
-MEASURED = 2000  # images of which cues are measured, at most
+MEASURED = 1000  # images of which cues are measured, at most
 CLEAR_CUE = 0.8  # area under the curve, from which on a cue is worth naming: 0.5 is chance
 GRID = 4  # parts of an image along a side
 CONCENTRATED = 0.3  # of all doubts that covering parts raises: 1 / 16 is what every part has where none tells more

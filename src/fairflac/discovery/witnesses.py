@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from fairflac.metrics.representation import balanced
+
 
 class Testimony(NamedTuple):
     """What a witness says of N images."""
@@ -25,6 +27,7 @@ Witness = Callable[[np.ndarray, np.ndarray, int], Testimony]  # (N, D) standardi
 ROUNDS = 8
 # C of scikit-learn. So weak a fit sees the one direction that moves the class most, and an ordinary one what is there.
 WEAK, ORDINARY = 1e-6, 1e-3
+TAUGHT = 1e-2  # of a model that learns values of some images, which may be few
 
 
 def linear(features: np.ndarray, y: np.ndarray, seed: int = 0) -> Testimony:
@@ -60,7 +63,7 @@ def judged(
 
 
 def _taught(
-    features: np.ndarray, labels: np.ndarray, others: np.ndarray, **options: Any
+    features: np.ndarray, labels: np.ndarray, others: np.ndarray, weights: np.ndarray | None = None, **options: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """(K,) labels that there are, a rare one may be missing, and (M, K) their probabilities for other images."""
     from sklearn.exceptions import ConvergenceWarning  # takes a second to import
@@ -69,9 +72,11 @@ def _taught(
     known = np.unique(labels)
     if len(known) == 1:
         return known, np.ones((len(others), 1))
-    with warnings.catch_warnings():  # float32 cannot follow the loss to its last digits, which nobody needs
+    # float32 cannot follow the loss to its last digits, which nobody needs; and some BLAS kernels raise the flag of an
+    # invalid value for numbers beside those that were asked for.
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = LogisticRegression(max_iter=1000, **options).fit(features, labels)
+        model = LogisticRegression(max_iter=1000, **options).fit(features, labels, weights)
     return known, model.predict_proba(others)
 
 
@@ -123,7 +128,8 @@ def _nearness(features: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return spread
 
 
-HIDDEN, EPOCHS, BATCH, RATE = 64, 10, 128, 1e-3
+HIDDEN, EPOCHS, RATE = 64, 10, 1e-3
+BATCH, STEPS = 128, 40  # images at least, and steps of an epoch at most
 
 
 def twins(features: np.ndarray, y: np.ndarray, seed: int = 0) -> Testimony:
@@ -143,10 +149,11 @@ def twins(features: np.ndarray, y: np.ndarray, seed: int = 0) -> Testimony:
         pair = nn.ModuleList(
             nn.Sequential(nn.Linear(x.shape[1], HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, classes)) for _ in "ab"
         )
-    optimiser = torch.optim.Adam(pair.parameters(), lr=RATE)
+    optimiser = torch.optim.Adam(pair.parameters(), lr=RATE, fused=True)
+    batch = max(BATCH, -(-len(x) // STEPS))
     labels = given.clone()
     for _ in range(EPOCHS):
-        for rows in torch.randperm(len(x), generator=generator).split(BATCH):
+        for rows in torch.randperm(len(x), generator=generator).split(batch):
             seen, unseen = _by_twin(pair, x[rows], half[rows])
             weight = torch.bincount(labels, minlength=classes).clamp(min=1).reciprocal()
             optimiser.zero_grad()
@@ -171,12 +178,31 @@ def _taken_over(unseen: Tensor, labels: Tensor, generator: torch.Generator) -> T
     return torch.where(flip, said, labels)
 
 
-def filled(features: np.ndarray, value: np.ndarray, confidence: np.ndarray) -> Testimony:
-    """Values of some images (-1: not known) → of all: those that lack one get it as other images do."""
+def filled(features: np.ndarray, y: np.ndarray, value: np.ndarray, confidence: np.ndarray) -> Testimony:
+    """Values of some images (-1: not known) → of all, by a linear model of those that are known.
+
+    Groups of class and value count alike: of few labels nearly all go with the class, and it would be learnt instead.
+    """
     known, value, confidence = value >= 0, value.copy(), confidence.copy()
     if not known.all():
-        value[~known], confidence[~known] = carried_over(features[known], value[known], features[~known])
+        weights = balanced(y[known], value[known])
+        found, shares = _taught(features[known], value[known], features[~known], weights, C=TAUGHT)
+        value[~known], confidence[~known] = found[shares.argmax(1)], shares.max(1)
     return Testimony(value, confidence)
+
+
+def told_apart(features: np.ndarray, y: np.ndarray, value: np.ndarray) -> float:
+    """How well these features tell the values, groups of class and value counting alike: of two halves each is judged
+    by a model of the other."""
+    weights = balanced(y, value)
+    half = halves(contents(features), value, np.random.default_rng(0))
+    right = np.zeros(len(value), dtype=bool)
+    for part in (half, ~half):
+        if part.all() or not part.any():
+            return 0.0
+        found, shares = _taught(features[~part], value[~part], features[part], weights[~part], C=TAUGHT)
+        right[part] = found[shares.argmax(1)] == value[part]
+    return float(np.average(right, weights=weights))
 
 
 WITNESSES: dict[str, Witness] = {"linear": linear, "clusters": clusters, "twins": twins}

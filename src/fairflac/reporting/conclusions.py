@@ -114,7 +114,7 @@ def _unknown(numbers: Mapping[str, Mapping[str, Measured]]) -> str:
 
 # Said before the word "guess" is used.
 GUESS = "A second model, the bias model, guesses at every image: its guess stands for what a shortcut would suggest."
-FOUND = "Every image was put into a group without a label: its value, the guess, is what a shortcut would suggest."
+FOUND = "Every image is in a group: its value, the guess, is what a shortcut would suggest."
 HINT = "No label tells which test images follow a shortcut. {} Take what follows as a hint, not as proof."
 
 

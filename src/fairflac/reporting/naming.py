@@ -114,7 +114,7 @@ def labels(run: Run, attribute: str = "attribute") -> Labels:
     config, share = run.config, run.result.get("attribute_labels", 0.0)
     stage_one = config.get("bias_model")
     if share:
-        part = "" if share == 1 else f" of {100 * share:g} %"
+        part = "" if share == 1 else f" of {100 * share:.3g} %"
         return Labels(f"class, attribute{part}", f", which had the {attribute} labels{part} of its training images,")
     if any(part.get("train", {}).get("selection", "").startswith("oracle") for part in (config, stage_one or {})):
         return Labels("class, attribute to select", f", whose checkpoint was chosen with {attribute} labels,")
