@@ -47,7 +47,7 @@ def debias(
         budget: time for all of it, such as `10m` or `2h`, or in seconds.
         bias_model: `discover` finds groups in frozen features, without labels; `early`, `gce`, `small` or `vanilla` is
             trained on the same images; or `fairface:gender`, `race` or `age`, a run directory, a weight file.
-        attribute: teach the bias model this attribute, a column of the CSV file, also if partly filled.
+        attribute: train against this attribute, a column of the CSV file; its gaps are filled by guesses.
         attribute_from: a table with that column, or a folder with a subfolder for each value; or the `groups.csv` of
             `discover`, for which no attribute has to be named.
         seed: of data, weights and order.

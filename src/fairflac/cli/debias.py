@@ -25,7 +25,7 @@ def debias_command(
     budget: Annotated[str | None, typer.Option(help="Time for all of it, such as 10m or 2h.")] = None,
     bias_model: Annotated[str, typer.Option("--bias-model", help=BIAS_MODEL_HELP)] = "discover",
     attribute: Annotated[
-        str | None, typer.Option(help="Teach the bias model this attribute: a column, also if partly filled.")
+        str | None, typer.Option(help="Train against this attribute: a column; its gaps are filled by guesses.")
     ] = None,
     attribute_from: Annotated[
         Path | None,
