@@ -234,7 +234,7 @@ def _found_lines(audit: Audit) -> list[str]:
     for number, one in enumerate(audit.found.shortcuts):
         groups = _groups(audit, one)
         lines += ["", f"{_title(number, one)}: images by class and guessed value", text_table(groups.table())]
-        lines += ["", _number_table(one.guessed), "", *_typical_lines(groups), "Their pictures: -o for a page."]
+        lines += ["", _number_table(one.guessed), "", *_typical_lines(groups), "Their pictures are on the page (-o)."]
     return lines
 
 
