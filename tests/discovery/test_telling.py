@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from fairflac.discovery.features import pixel_extractor
-from fairflac.discovery.telling import CUES, GRID, Region, telling_cue, telling_regions
+from fairflac.discovery.telling import CUES, GRID, Part, telling_cue, telling_parts
 
 N, SIDE = 120, 32
 Y, VALUE = np.arange(N) % 2, np.arange(N) % 3 % 2
@@ -73,14 +73,12 @@ def test_the_part_that_was_painted_is_found(place: int) -> None:
     part = SIDE // GRID
     images[VALUE == 1, line * part : (line + 1) * part, column * part : (column + 1) * part] = 255
     extractor = pixel_extractor()
-    found = telling_regions(
-        extractor, images, extractor.features(images), VALUE, np.flatnonzero(VALUE == 1)[:6].tolist()
-    )
-    assert found == {1: Region(column / GRID, line / GRID)}
+    found = telling_parts(extractor, images, extractor.features(images), VALUE, np.flatnonzero(VALUE == 1)[:6].tolist())
+    assert found == {1: Part(line, column)}
 
 
 def test_what_is_everywhere_is_in_no_single_part() -> None:
     images, extractor = noise(), pixel_extractor()
     images[VALUE == 1] += 40
     rows = np.flatnonzero(VALUE == 1)[:6].tolist()
-    assert telling_regions(extractor, images, extractor.features(images), VALUE, rows) == {}
+    assert telling_parts(extractor, images, extractor.features(images), VALUE, rows) == {}

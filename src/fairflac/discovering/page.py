@@ -1,6 +1,7 @@
 """A discovery as a page that needs nothing else, as text and as JSON: what was found, how sure, and the images."""
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ from fairflac import __version__
 from fairflac.discovering.pipeline import Discovery
 from fairflac.discovery.belief import Belief
 from fairflac.discovery.search import Candidate
+from fairflac.discovery.telling import CLEAR_CUE, GRID, Part, ToldCue
 from fairflac.metrics.evidence import count_guesses
 from fairflac.metrics.intervals import Measured
 from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.reporting.page import environment
 from fairflac.reporting.pictures import sprite
 from fairflac.reporting.text import with_range
-from fairflac.reporting.typical import YOURS, FoundSection, cue_sentence, found_section, region_sentence
+from fairflac.reporting.typical import YOURS, FoundSection, Region, found_section
 from fairflac.system.files import write_text
 from fairflac.system.tables import text_table
 
@@ -56,12 +58,33 @@ def _section(discovery: Discovery, number: int, candidate: Candidate, images: li
     said += [cue_sentence(told.cue)] if told.cue else []
     return found_section(
         title=f"{title}, of {candidate.witness} on {candidate.features}",
-        said=said if told.regions is None else [*said, region_sentence(told.regions)],
+        said=said if told.parts is None else [*said, part_sentence(told.parts)],
         groups=discovery.guessed(candidate),
         side=SIDE,
         images=images,
-        regions=told.regions or {},
+        regions={value: _region(part) for value, part in (told.parts or {}).items()},
     )
+
+
+def _region(part: Part) -> Region:
+    return Region(part.column / GRID, part.line / GRID, 1 / GRID, 1 / GRID)
+
+
+def cue_sentence(cue: ToldCue) -> str:
+    """What a person may look for first."""
+    sorts = f"it tells which of two images of a class has the usual value {percent(cue.area)} of the time"
+    if cue.area >= CLEAR_CUE:
+        return f"Look first at the {cue.name}: {sorts}, where chance is 50 %."
+    return f"No simple cue explains it. The best is the {cue.name}: {sorts}, where chance is 50 %."
+
+
+COVERED = f"of {GRID} x {GRID} parts that were covered in turn"
+
+
+def part_sentence(parts: Mapping[int, Part]) -> str:
+    if not parts:
+        return f"No single part of the images decides: {COVERED}, the guess hangs on several or on all."
+    return f"A square marks the part that the guess hangs on: {COVERED}, it is doubted most without this one."
 
 
 def verdict(discovery: Discovery) -> list[str]:

@@ -23,7 +23,7 @@ from fairflac.discovery.features import (
     standardised,
 )
 from fairflac.discovery.search import FEWEST, Candidate, SearchRound, check_witness, search
-from fairflac.discovery.telling import SEARCHED, Region, ToldCue, telling_cue, telling_regions
+from fairflac.discovery.telling import SEARCHED, Part, ToldCue, telling_cue, telling_parts
 from fairflac.errors import UserError
 from fairflac.inference.model import Classifier
 from fairflac.metrics.evidence import count_guesses, usual_values
@@ -38,7 +38,7 @@ class Told(NamedTuple):
     """What tells the values of a guess apart."""
 
     cue: ToldCue | None
-    regions: dict[int, Region] | None  # by value; None where features were given, and nothing can be covered
+    parts: dict[int, Part] | None  # by value; None where features were given, and nothing can be covered
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class SearchedImages:
         features = extract(extractor, groups.images, self.cache, silent=True)
         each = max(SEARCHED // (2 * len(groups.classes)), 1)
         shown = [row for one in groups.typical() for side in (one.usual, one.other) for row in side[:each]]
-        return Told(cue, telling_regions(extractor, groups.images, features, groups.value, shown[:SEARCHED]))
+        return Told(cue, telling_parts(extractor, groups.images, features, groups.value, shown[:SEARCHED]))
 
     def check_counts(self) -> None:
         counts = np.bincount(self.y[self.rows], minlength=len(self.classes))

@@ -86,22 +86,20 @@ def _area(some: np.ndarray, others: np.ndarray) -> float:
     return float((ranks - len(others) * (len(others) + 1) / 2) / (len(some) * len(others)))
 
 
-class Region(NamedTuple):
-    """Part of an image, in shares of its sides."""
+class Part(NamedTuple):
+    """Of an image, below GRID each."""
 
-    left: float
-    top: float
-    width: float = 1 / GRID
-    height: float = 1 / GRID
+    line: int
+    column: int
 
 
-def telling_regions(
+def telling_parts(
     extractor: FeatureExtractor,
     images: np.ndarray,
     features: np.ndarray,
     value: np.ndarray,
     rows: Sequence[int],
-) -> dict[int, Region]:
+) -> dict[int, Part]:
     """(N, H, W, 3) uint8, their (N, D) features and guessed values → by value the part of an image that the guess hangs
     on; a value that hangs on no single part is left out.
 
@@ -125,8 +123,7 @@ def telling_regions(
             [surety(features[[row]], one) - surety(extractor.features(_covered(images[row])), one) for row in asked], 0
         ).clip(min=0)
         if doubts.max() >= CONCENTRATED * max(doubts.sum(), 1e-9):
-            line, column = divmod(int(doubts.argmax()), GRID)
-            found[one] = Region(column / GRID, line / GRID)
+            found[one] = Part(*divmod(int(doubts.argmax()), GRID))
     return found
 
 

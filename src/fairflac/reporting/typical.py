@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairflac.discovery.telling import CLEAR_CUE, GRID, Region, ToldCue
-from fairflac.metrics.scores import percent
 from fairflac.runs.gallery import shrink
 
 TYPICAL = 6  # images of each kind
@@ -72,6 +70,15 @@ class TypicalRows(NamedTuple):
     other: list[int]
 
 
+class Region(NamedTuple):
+    """Of an image, in shares of its sides."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
 @dataclass(frozen=True)
 class TypicalImage:
     place: int  # in the sprite
@@ -108,7 +115,7 @@ def found_section(
 ) -> FoundSection:
     """`images` are those of the page's sprite so far, with no side longer than `side`; what is shown here is added.
 
-    `regions`: by value, see `telling_regions`.
+    `regions`: by value, what the guess hangs on.
     """
 
     def shown(row: int) -> TypicalImage:
@@ -121,20 +128,3 @@ def found_section(
         ClassGallery(label, *([shown(row) for row in rows] for rows in sides)) for label, *sides in groups.typical()
     ]
     return FoundSection(title, said, groups.table(), galleries)
-
-
-def cue_sentence(cue: ToldCue) -> str:
-    """What a person may look for first."""
-    sorts = f"it tells which of two images of a class has the usual value {percent(cue.area)} of the time"
-    if cue.area >= CLEAR_CUE:
-        return f"Look first at the {cue.name}: {sorts}, where chance is 50 %."
-    return f"No simple cue explains it. The best is the {cue.name}: {sorts}, where chance is 50 %."
-
-
-def region_sentence(regions: Mapping[int, Region]) -> str:
-    if not regions:
-        return f"No single part of the images decides: {COVERED}, the guess hangs on several or on all."
-    return f"A square marks the part that the guess hangs on: {COVERED}, it is doubted most without this one."
-
-
-COVERED = f"of {GRID} x {GRID} parts that were covered in turn"
