@@ -47,26 +47,32 @@ def extractors(root: Path) -> tuple[FeatureExtractor, ...]:
 
 
 def imagenet_extractor(root: Path) -> FeatureExtractor:
-    """The 512 numbers after average pooling of the ImageNet ResNet-18 that is kept below `root`."""
+    """The 512 numbers after average pooling of the ImageNet ResNet-18 that is kept below `root`.
+
+    In bf16 where that is faster: witnesses look for clusters and directions, which its digits show as well.
+    """
+    from fairflac.training.precision import choose_precision  # which imports this package
+
     path = find_imagenet_file(root, "resnet18")
     device = torch.device(best_device())
     net = FrozenResNet18(1, weights=path).to(device)
+    precision = choose_precision("auto", net, (3, SIDE, SIDE), device)
     mean, std = (torch.tensor(values, device=device).view(1, 3, 1, 1) for values in (MEAN, STD))
 
     def features(images: np.ndarray) -> np.ndarray:
         x = unit_floats(torch.tensor(images, device=device))
         if max(x.shape[2:]) > SIDE:  # of a dataset that has larger ones
             x = F.interpolate(x, (SIDE, SIDE), mode="bilinear", antialias=True)
-        return embedding(net, (x - mean) / std)
+        return embedding(net, (x - mean) / std, half=precision == "bf16-mixed")
 
-    return FeatureExtractor("ImageNet ResNet-18", (SIDE, SIDE), sha256_of(path), features)
+    return FeatureExtractor("ImageNet ResNet-18", (SIDE, SIDE), f"{sha256_of(path)} {precision}", features)
 
 
 @torch.no_grad()
-def embedding(net: Network, x: Tensor) -> np.ndarray:
-    """(B, 3, H, W) floats → (B, E), as all answers are computed: in fp32."""
-    with full_precision(x.device):
-        seen: np.ndarray = net.embed(x.contiguous(memory_format=torch.channels_last)).cpu().numpy()
+def embedding(net: Network, x: Tensor, *, half: bool = False) -> np.ndarray:
+    """(B, 3, H, W) floats → (B, E), as all answers are computed, in fp32, or with `half` in bf16."""
+    with torch.autocast(x.device.type, torch.bfloat16) if half else full_precision(x.device):
+        seen: np.ndarray = net.embed(x.contiguous(memory_format=torch.channels_last)).float().cpu().numpy()
     return seen
 
 
