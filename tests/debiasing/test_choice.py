@@ -193,6 +193,10 @@ def test_too_few_images_do_not_take_back_what_was_found() -> None:
     assert not found.gains["flac"].clear and found.kept == "flac" and "found among all images" in found.reasons[0]
     assert choose({**tables, "flac": tables["vanilla"]}, guess, 100, sure=every).kept == "vanilla"
     assert choose(tables, guess, 100).kept == "vanilla"  # a bias model has found nothing
+    given = choose(tables, guess, 100, sure=every, believed=False)
+    assert given.kept == "vanilla" and given.verdict == "cannot tell"  # nor does a person's word make a gain clear
+    right = choose({"vanilla": table(guess, y), "flac": table(y, y)}, guess, 100, sure=every, believed=False)
+    assert right.kept == "flac"  # a clear one is enough, however few they are
 
 
 def test_of_groups_that_were_found_a_clear_gain_is_enough() -> None:

@@ -54,6 +54,17 @@ def test_a_table_of_some_images_is_completed(bars: Path, tmp_path: Path) -> None
     assert sum(row["guess"] == names[ground(row)] for row in table) > 0.95 * len(table)
 
 
+def test_a_line_of_an_image_that_cannot_be_read_is_no_error(tmp_path: Path) -> None:
+    """It is left out like any other."""
+    photos = draw_folder(tmp_path / "bars", 40, 0.85)
+    (photos / "lying" / "broken-0.png").write_text("no image")
+    listing = list_folder(photos)
+    write_groups(tmp_path / "all.csv", listing, {"guess": [Path(name).stem[-1] for name in listing.names]})
+    request = Request(photos, tmp_path / "out", DISCOVER, attribute_from=tmp_path / "all.csv")
+    table = rows(training_groups(request, tmp_path, tmp_path / "runs").path)
+    assert len(table) == 80 and all(row["guess"] == ground(row) for row in table)
+
+
 def test_without_a_shortcut_there_are_none(tmp_path: Path) -> None:
     even = draw_folder(tmp_path / "even", 60, 0.5)
     found = training_groups(Request(even, tmp_path / "out", DISCOVER), tmp_path, tmp_path / "runs")

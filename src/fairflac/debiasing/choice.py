@@ -80,13 +80,14 @@ def choose(
     gains = {name: one.gain for name, one in compared.items()}
     worse = {name: one.worse for name, one in compared.items()}
     # Groups are trained against only if discovery believes in them, by all images that are not for tests. Where those
-    # that are looked at here are too few to say so again, its word stands; and a gain against them is a sign too.
+    # that are looked at here are too few to say so again, its word stands; and a gain against groups, found or given,
+    # is a sign too.
     before, leans = sure is not None and believed, found.strength is Strength.LEAN
     advantages = {
         name: said for name, one in compared.items() if (said := one.advantage(leans=leans, found_before=before))
     }
-    unseen = before and found.strength is Strength.NONE
-    strength = Strength.SIGN if unseen and (found.blind or advantages) else found.strength
+    unseen = sure is not None and found.strength is Strength.NONE
+    strength = Strength.SIGN if unseen and (advantages or (before and found.blind)) else found.strength
     if strength is Strength.NONE or pairs < FEWEST_PAIRS:
         kept, said = VANILLA, f"The vanilla model is kept: {_nothing(found.blind, strength, pairs)}."
     elif advantages:

@@ -48,7 +48,10 @@ def training_groups(request: Request, data: Path, folder: Path) -> TrainingGroup
     images = SearchedImages.open(asked, data)
     labels = request.given_groups()
     if labels is not None:
-        value, names = guessed_values(labels.table, images.read.listing, labels.column)
+        every = request.listing()  # also images that cannot be read, of which the table may have a line
+        values, names = guessed_values(labels.table, every, labels.column)
+        by_name = dict(zip(every.names, values.tolist(), strict=True))
+        value = np.array([by_name[name] for name in images.read.listing.names], dtype=np.int64)
         known = Testimony(value, np.ones(len(value)))
         path = _written(images, _telling_kind(images, value), known, names, folder, given=value >= 0)
         return TrainingGroups(str(path), labels.says(int((value >= 0).sum()), len(value)))
