@@ -156,7 +156,6 @@ def measure(case: Case, out: Path, data: Path) -> dict[str, Any]:
         "score": belief.score,
         "follows": 0.0 if belief.lean is None else belief.lean.difference.value,
         "separation": belief.separation.value,
-        "stability": belief.stability,
         "kept": made.choice.kept if belief.believed else "vanilla",
         **{key: {name: test[key] for name, test in tests.items()} for key in ("unbiased", "conflicting")},
     }
@@ -179,7 +178,7 @@ def line(one: dict[str, Any]) -> str:
     """Of the table: what was guessed and how far it is believed, then what each model has, in % of test images."""
     unbiased, kept = one["unbiased"], one["kept"]
     pairs = "{:.2f} / {:.2f}, {:.2f} / {:.2f}".format(*one["pairs"])
-    belief = " ".join(f"{one[key]:.2f}" for key in ("follows", "separation", "stability", "score"))
+    belief = " ".join(f"{one[key]:.2f}" for key in ("follows", "separation", "score"))
     scores = " | ".join(f"{100 * unbiased[name]:.1f}" for name in ("vanilla", "flac", "balanced"))
     believed = "yes" if one["believed"] else "no"
     lost = 100 * (max(unbiased.values()) - unbiased[kept])
@@ -191,7 +190,7 @@ def summary(lines: list[dict[str, Any]]) -> Iterator[str]:
     gain = np.array([100 * (max(one["unbiased"].values()) - one["unbiased"]["vanilla"]) for one in lines])
     kept = np.array([100 * (one["unbiased"][one["kept"]] - one["unbiased"]["vanilla"]) for one in lines])
     trained = np.array([100 * (one["unbiased"]["flac"] - one["unbiased"]["vanilla"]) for one in lines])
-    for key in ("score", "follows", "separation", "stability"):
+    for key in ("score", "follows", "separation"):
         values = np.array([one[key] for one in lines])
         yield f"{key}: rank correlation with the gain of flac {spearmanr(values, trained).statistic:.2f}"
     for believed in (True, False):
@@ -219,7 +218,7 @@ def main() -> None:
     cases = [Case(kind, share, seed) for seed in range(asked.seeds) for kind in planted for share in asked.shares]
     cases += [Case(kind, FIXED[kind], seed) for seed in range(asked.seeds) for kind in asked.only if kind in FIXED]
     lines = measured(cases, asked.out.resolve(), asked.data.resolve())
-    print("| set | witness, features | pairs | follows, separation, stability, score | believed |", end="")
+    print("| set | witness, features | pairs | follows, separation, score | believed |", end="")
     print(" vanilla | flac | balanced | kept | regret |\n|---|---|---|---|---|---|---|---|---|---|")
     print("\n".join(map(line, lines)))
     print("\n".join(summary(lines)))
