@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,28 @@ def test_a_table_with_a_column_for_some_images(tmp_path: Path) -> None:
     colours = {"red": "0", "blue": "1"}
     assert sum(Path(row["path"]).stem[-1] == colours[row["guess"]] for row in table) > 0.95 * len(table)
     assert runs["flac"].result["attribute_labels"] == pytest.approx(54 / 160)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (["red"], "column 'ground' of 'bars/bars.csv' has one value alone, 'red'"),
+        (["red", "blue", "rde"], "column 'ground' of 'bars/bars.csv' has the unknown value 'rde', of one image alone"),
+        ([], "column 'ground' of 'bars/bars.csv' is empty"),
+    ],
+)
+def test_mistakes_in_a_column_with_gaps_are_one_line(values: list[str], told: str, tmp_path: Path) -> None:
+    folder = draw_folder(tmp_path / "bars", 10, aligned=0.9)
+    names = sorted(folder.rglob("*.png"))
+    labels = [*values[:1] * 4, *values[1:2] * 4, *values[2:]]
+    with (folder / "bars.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["path", "label", "ground"])
+        for name, label in zip_longest(names, labels, fillvalue=""):
+            writer.writerow([Path(name).relative_to(folder), Path(name).parent.name, label])
+    with pytest.raises(UserError, match=told):
+        call("bars/bars.csv", "-o", "out", "--attribute", "ground")
+    assert not list((tmp_path / "out").rglob("runs"))
 
 
 @pytest.mark.parametrize(

@@ -273,7 +273,7 @@ class Request:
             raise UserError("attribute_from says where labels are: name the attribute too")
         given = self.given_groups()
         if given is not None:
-            check_groups(given.table, self.listing(), given.column)
+            check_groups(given.table, self.listing(), given.column, called=given.source)
 
     def known_columns(self) -> dict[str, Any]:
         """Setting of a table whose attribute has gaps: the other columns."""

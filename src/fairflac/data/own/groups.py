@@ -36,28 +36,34 @@ def has_guesses(table: Path) -> bool:
     return table.is_file() and GUESS in read_csv(table).header
 
 
-def check_groups(table: Path, photos: Listing, column: str = GUESS) -> Listing:
-    """All that a person who edited the table may have got wrong, before anything is trained; then what it lists."""
+def check_groups(table: Path, photos: Listing, column: str = GUESS, called: Path | None = None) -> Listing:
+    """All that a person who edited the table may have got wrong, before anything is trained; then what it lists.
+
+    `called`: the file that the user knows, where the table is made from it.
+    """
+    known_as = called or table
     found = list_table(table, (column,), allow_outside=True)
     known = dict(zip(_places(photos.folder, photos.names), photos.labels, strict=True))
     for name, place, label in zip(found.names, _places(found.folder, found.names), found.labels, strict=True):
         if place not in known:
             raise UserError(
-                f"'{name}' in '{table}' is none of the images of '{photos.source}': remove the line, or give the "
+                f"'{name}' in '{known_as}' is none of the images of '{photos.source}': remove the line, or give the "
                 "images that the table was made from"
             )
         if known[place] != label:
             raise UserError(
-                f"'{name}' in '{table}' is of class '{label}', and in '{photos.source}' of '{known[place]}'"
+                f"'{name}' in '{known_as}' is of class '{label}', and in '{photos.source}' of '{known[place]}'"
             )
     counts = Counter(found.attributes[column])
     if len(counts) < 2:
-        raise UserError(f"column '{column}' of '{table}' has one value alone, '{next(iter(counts))}': two are needed")
+        raise UserError(
+            f"column '{column}' of '{known_as}' has one value alone, '{next(iter(counts))}': two are needed"
+        )
     rare = next((value for value, count in counts.items() if count == 1), None)
     if rare is not None:
         others = ", ".join(f"'{value}'" for value, count in counts.most_common(3) if count > 1)
         raise UserError(
-            f"column '{column}' of '{table}' has the unknown value '{rare}', of one image alone: "
+            f"column '{column}' of '{known_as}' has the unknown value '{rare}', of one image alone: "
             f"{f'give it one of {others}' if others else 'every value needs two images or more'}"
         )
     return found
