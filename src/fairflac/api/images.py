@@ -113,7 +113,8 @@ def discover(
 
     Args:
         path: a folder with a subfolder for each class, or a CSV file.
-        witness: `linear`, `clusters` or `twins`; `auto` asks all and believes the best.
+        witness: `linear`, `clusters` or `twins`, which look at features; `auto` asks these and believes the best;
+            `early`, `gce`, `small` or `vanilla`, bias models that are trained on the images, which takes minutes.
         features: a `.npy` file with a row for each image in the order of the listing, or a run, an opened model or
             whatever `open_model` opens; without it the ImageNet ResNet-18, if its weights are there, and pixels.
         output: the folder for `groups.csv` and the page; `NAME-groups` here if not given.

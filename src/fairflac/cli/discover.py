@@ -12,6 +12,10 @@ FEATURES_HELP = (
     "A .npy file with a row for each image in the order of the listing, or a model (see fairflac audit); without it "
     "the ImageNet ResNet-18."
 )
+WITNESS_HELP = (
+    "Who guesses: linear, clusters and twins look at features; auto asks these three and believes the best; early, "
+    "gce, small and vanilla are bias models, trained on the images, which takes minutes."
+)
 
 
 class WitnessName(StrEnum):
@@ -19,6 +23,10 @@ class WitnessName(StrEnum):
     linear = "linear"
     clusters = "clusters"
     twins = "twins"
+    early = "early"
+    gce = "gce"
+    small = "small"
+    vanilla = "vanilla"
 
 
 def discover_command(
@@ -26,9 +34,7 @@ def discover_command(
         Path, typer.Argument(metavar="PHOTOS", help="A folder with a subfolder for each class, or a CSV file.")
     ],
     data: Data,
-    witness: Annotated[WitnessName, typer.Option(help="Who guesses; auto asks all and believes the best.")] = (
-        WitnessName.auto
-    ),
+    witness: Annotated[WitnessName, typer.Option(help=WITNESS_HELP)] = WitnessName.auto,
     features: Annotated[str | None, typer.Option(metavar="FILE.npy|MODEL", help=FEATURES_HELP)] = None,
     output: Annotated[
         Path | None,
@@ -43,8 +49,9 @@ def discover_command(
 ) -> None:
     """Find the shortcut that the classes of PHOTOS offer, without labels of it: groups.csv and a page of images.
 
-    Nothing is trained but linear models and small networks on frozen features, which takes seconds for thousands of
-    images. Name the values in groups.csv, correct it, and give it to fairflac debias with --attribute-from.
+    Unless a bias model is named, nothing is trained but linear models and small networks on frozen features, which
+    takes seconds for thousands of images. Name the values in groups.csv, correct it, and give it to fairflac debias
+    with --attribute-from.
     """
     import json as json_format
 

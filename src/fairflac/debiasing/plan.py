@@ -32,14 +32,13 @@ from fairflac.debiasing.budget import (
     choose_setup,
     epochs,
 )
+from fairflac.discovery.guesses import KINDS
 from fairflac.errors import UserError, unknown
 from fairflac.nets.weights import imagenet_file, read_state, sha256_of
 from fairflac.system.files import write_text
 
 VANILLA = "vanilla"
 DISCOVER = "discover"
-# Label-free kinds (recipes/folder.toml); early is the cheapest of those that find the right pairs, see docs/results.md.
-KINDS = ("early", "gce", "small", "vanilla")
 FAIRFACE = "fairface:"
 FAIRFACE_EPOCHS = 3
 LABELLED = "labelled.csv"  # the images of a table that have the attribute

@@ -102,12 +102,13 @@ def search_images(images: "SearchedImages", request: DiscoverRequest) -> Discove
     rows, y = images.rows, images.y[images.rows]
     images.check_counts()
     features = images.features(rows)
-    rounds = search(features, y, request.witness, seed=request.seed, silent=request.silent)
+    pixels = images.read.images.pixels[rows]
+    rounds = search(features, y, request.witness, images=pixels, seed=request.seed, silent=request.silent)
     found = Discovery(
         listing=images.read.listing.take(rows.tolist()),
         classes=images.classes,
         y=y,
-        images=images.read.images.pixels[rows],
+        images=pixels,
         features=tuple(features),
         rounds=tuple(rounds),
         groups=request.output / GROUPS,
