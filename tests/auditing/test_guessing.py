@@ -6,6 +6,7 @@ import pytest
 from auditing.toy_classifiers import without_labels
 from fairflac.discovery import guesses as guessing
 from fairflac.discovery.guesses import folds, guesses
+from fairflac.discovery.witnesses import NETWORKS
 from toy import toy_data
 
 
@@ -45,7 +46,7 @@ def test_large_images_are_made_small_first() -> None:
     assert small.images.shape == (4, 64, 32, 3) and small.task.image_size == (64, 32)
 
 
-@pytest.mark.parametrize("kind", guessing.KINDS)
+@pytest.mark.parametrize("kind", NETWORKS)
 def test_a_network_judges_the_half_that_it_has_not_seen(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of noise with classes by chance, a model of the same images would know more than half; and the same seed says the
     same twice."""

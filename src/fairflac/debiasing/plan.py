@@ -32,7 +32,7 @@ from fairflac.debiasing.budget import (
     choose_setup,
     epochs,
 )
-from fairflac.discovery.guesses import KINDS
+from fairflac.discovery.witnesses import NETWORKS
 from fairflac.errors import UserError, unknown
 from fairflac.nets.weights import imagenet_file, read_state, sha256_of
 from fairflac.system.files import write_text
@@ -90,7 +90,7 @@ SEARCHED = BiasModel(
 
 def bias_model(word: str, size: TrainingSetup) -> BiasModel:
     """From the word that the user gave."""
-    if word in KINDS:
+    if word in NETWORKS:
         pinned = size.early_epochs if word == "early" else size.epochs
         settings = {"bias_model.kind": word, "bias_model.epochs": pinned}
         costs = {"early": _early(size), VANILLA: BiasModelCost()}  # vanilla is trained anyway
@@ -109,7 +109,7 @@ def bias_model(word: str, size: TrainingSetup) -> BiasModel:
         return BiasModel("flac-b", weights, f"weights of {path.name}", _early(size))
     raise UserError(
         f"bias model '{word}': this is no run directory and no weight file; give one, or one of "
-        f"{', '.join((DISCOVER, *KINDS))}, or {FAIRFACE}gender, {FAIRFACE}race, {FAIRFACE}age"
+        f"{', '.join((DISCOVER, *NETWORKS))}, or {FAIRFACE}gender, {FAIRFACE}race, {FAIRFACE}age"
     )
 
 
@@ -254,7 +254,7 @@ class Request:
     def _kind(self) -> str:
         """Who sets something of a bias model wants one."""
         own = any(key.partition(".")[0] == "bias_model" for key in self.changes)
-        return KINDS[0] if own and self.bias_model == DISCOVER else self.bias_model
+        return NETWORKS[0] if own and self.bias_model == DISCOVER else self.bias_model
 
     def given_groups(self) -> GivenGroups | None:
         """Where values are given; None: they are searched for, or a bias model learns to tell them."""

@@ -31,9 +31,6 @@ from fairflac.training.evaluate import predictions
 from fairflac.training.pipeline import fit
 from fairflac.types import TaskSpec
 
-# Kinds of bias models that need no attribute label (recipes/folder.toml); early is the cheapest of those that find the
-# right pairs, see docs/results.md.
-KINDS = ("early", "gce", "small", "vanilla")
 SHORT = "small"  # the one that an audit trains, for as few steps as `early`
 FOLDS = 3
 EPOCHS = 3
@@ -83,7 +80,7 @@ def guesses(data: BiasedDataset, training: BiasedDataset | None, seed: int = 0, 
 
 
 def network_witness(kind: str, images: np.ndarray, *, silent: bool = False) -> Witness:
-    """A bias model of one of KINDS as a witness of (N, H, W, 3) images: of two halves each is guessed by a network of
+    """A bias model, of NETWORKS, as a witness of (N, H, W, 3) images: of two halves each is guessed by a network of
     the other. What it is given as features it does not look at; values are numbered as the classes."""
     fabric = make_fabric()
 

@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 from fairflac.discovery.belief import Belief, believe, ordinary_answers
-from fairflac.discovery.guesses import KINDS, network_witness
-from fairflac.discovery.witnesses import WITNESSES, Testimony, Witness
+from fairflac.discovery.witnesses import NETWORKS, WITNESSES, Testimony, Witness
 from fairflac.errors import unknown
 from fairflac.system.progress import meter
 
@@ -40,8 +39,8 @@ class SearchRound:
 
 
 def check_witness(name: str) -> None:
-    if name not in (AUTO, *WITNESSES, *KINDS):
-        unknown("witness", name, {AUTO, *WITNESSES, *KINDS})
+    if name not in (AUTO, *WITNESSES, *NETWORKS):
+        unknown("witness", name, {AUTO, *WITNESSES, *NETWORKS})
 
 
 def search(
@@ -54,14 +53,14 @@ def search(
     silent: bool = False,
 ) -> list[SearchRound]:
     """(N, D) standardised features of one or several kinds, (N,) classes → rounds, each without what those before it
-    explain. A witness that is a network (KINDS) looks at `images`, (N, H, W, 3) uint8, from which nothing can be taken
-    out: it is asked in one round only, and only by name, for it takes minutes.
+    explain. A witness of NETWORKS looks at `images`, (N, H, W, 3) uint8, from which nothing can be taken out: it is
+    asked in one round only, and only by name, for it takes minutes.
 
     It ends with the first round in which no witness is believed; that round is there too, so that it can be seen.
     """
     check_witness(witness)
     asked = _asked(witness, images, silent)
-    most = 1 if witness in KINDS else MOST
+    most = 1 if witness in NETWORKS else MOST
     rounds: list[SearchRound] = []
     with meter("witnesses", most * len(features) * len(asked), silent=silent) as bar:
         while len(rounds) < most:
@@ -84,9 +83,12 @@ def search(
 
 
 def _asked(witness: str, images: np.ndarray | None, silent: bool) -> dict[str, Witness]:
-    if witness in KINDS:
+    if witness in NETWORKS:
         if images is None:
             raise ValueError(f"witness '{witness}' is a network: it needs images")
+
+        from fairflac.discovery.guesses import network_witness  # and so what trains networks, which takes seconds
+
         return {witness: network_witness(witness, images, silent=silent)}
     return WITNESSES if witness == AUTO else {witness: WITNESSES[witness]}
 
