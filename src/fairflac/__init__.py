@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from fairflac.inference.open import open_model
     from fairflac.losses import (
         DenseFLACLoss,
+        FeatureMemory,
         FLACLoss,
+        GradientBalance,
         GroupWeights,
         RelativeDifficulty,
         bias_balanced_loss,
@@ -36,6 +38,8 @@ __all__ = [
     "DenseFLACLoss",
     "FLACClassifier",
     "FLACLoss",
+    "FeatureMemory",
+    "GradientBalance",
     "GroupWeights",
     "RelativeDifficulty",
     "Run",
