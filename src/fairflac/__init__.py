@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairflac.api.experiments import reproduce, tune
-    from fairflac.api.images import audit, debias, discover, predict
+    from fairflac.api.images import audit, debias, discover, embed, predict
     from fairflac.api.runs import evaluate, export, report, train
     from fairflac.errors import UserError
     from fairflac.estimator import FLACClassifier
@@ -54,6 +54,7 @@ __all__ = [
     "debias",
     "discover",
     "disentangling_loss",
+    "embed",
     "entangling_loss",
     "evaluate",
     "export",
@@ -81,6 +82,7 @@ _MODULES = {
     "audit": "api.images",
     "debias": "api.images",
     "discover": "api.images",
+    "embed": "api.images",
     "evaluate": "api.runs",
     "export": "api.runs",
     "open_model": "inference.open",

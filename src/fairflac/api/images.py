@@ -1,4 +1,5 @@
-"""Images of one's own: debias a model of them, discover their shortcut, audit a model on them, predict them."""
+"""Images of one's own: debias a model of them, discover their shortcut, audit a model on them, predict and embed
+them."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fairflac.data.base import Split
     from fairflac.debiasing.pipeline import DebiasResult
     from fairflac.discovering.pipeline import Discovery
+    from fairflac.inference.embed import Embedding
     from fairflac.inference.model import Classifier
     from fairflac.inference.predict import Answer
 
@@ -281,6 +283,56 @@ def predict(
     if broken and (strict or not readable(found)):
         raise UserError(f"{broken}: mend or remove them{', or leave out strict' if strict else ''}")
     return found
+
+
+def embed(
+    model: "Run | Classifier | Path | str",
+    images: Path | str | Sequence[Path | str],
+    *,
+    output: Path | str | None = None,
+    net: str | None = None,
+    size: int | None = None,
+    strict: bool = False,
+    silent: bool = False,
+) -> "Embedding":
+    """The features of images, the penultimate layer of a model, in sorted order of the files.
+
+    Args:
+        model: a run, an opened model, or whatever `open_model` opens that shows its features.
+        images: image files, or folders with images at any depth.
+        output: a `.npy` file, beside which `.csv` says which row is which image, or a `.parquet` file with both.
+        net: the network of a weight file, for example `resnet18`.
+        size: pixels of a side, where the model does not say.
+        strict: an image that cannot be read is an error.
+        silent: show no progress.
+
+    Returns:
+        The paths of all images that could be read, a row of features for each, and the files that were written.
+
+    Example:
+        >>> found = fairflac.embed("photos-debiased", "new", output="features.npy")  # doctest: +SKIP
+        >>> found.features.shape, found.paths[0]  # doctest: +SKIP
+        ((120, 512), 'new/1.jpg')
+    """
+    opened, path = _opened(model, net, size, None), None if output is None else Path(output)
+
+    from fairflac.inference.embed import Embedding, check_embedding, embedded
+    from fairflac.inference.predict import find_images
+
+    check_embedding(opened, path)
+    given = [images] if isinstance(images, Path | str) else images
+    files = find_images([Path(one) for one in given])
+    parts = []
+    with meter("features", len(files), silent=silent) as bar:
+        for part in embedded(opened, files):
+            parts.append(part)
+            bar.advance(len(part.paths) + len(part.unreadable))
+    found = Embedding.of(parts)
+    if found.unreadable and (strict or not found.paths):
+        first, reason = next(iter(found.unreadable.items()))
+        many = f"{len(found.unreadable)} of {len(files)} files cannot be read as images"
+        raise UserError(f"{many}, the first is '{first}' ({reason}): mend or remove them")
+    return found if path is None else found.written(path)
 
 
 def _opened(

@@ -25,6 +25,7 @@ FUNCTIONS = (
     "discover",
     "audit",
     "predict",
+    "embed",
     "open_model",
     "tune",
     "reproduce",

@@ -16,6 +16,7 @@ from fairflac.cli import (
     demo,
     discover,
     doctor,
+    embed,
     evaluate,
     export,
     figures,
@@ -46,6 +47,7 @@ app.command("train")(train.train_command)
 app.command("tune")(tune.tune_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.command("predict")(predict.predict_command)
+app.command("embed")(embed.embed_command)
 app.command("export")(export.export_command)
 app.command("debias")(debias.debias_command)
 app.command("discover")(discover.discover_command)
