@@ -1,4 +1,4 @@
-"""Pages made from docstrings: docs/api.md, everything that `import fairflac` offers, and docs/methods.md."""
+"""Pages made from docstrings: docs/api.md (what `import fairflac` offers), docs/methods.md and docs/datasets.md."""
 
 import inspect
 import re
@@ -6,6 +6,8 @@ import textwrap
 
 import fairflac
 from fairflac.config.options import options_of
+from fairflac.config.recipes import recipe_methods, recipe_names
+from fairflac.data import DATASETS, Dataset
 from fairflac.losses import __all__ as losses
 from fairflac.methods import METHODS, Method
 from fairflac.methods.base import describe
@@ -111,3 +113,34 @@ def _method_section(name: str, method: type[Method]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+DATASETS_HEAD = """# Datasets
+
+Made by `fairflac list datasets --markdown` from the docstrings; a test keeps it up to date. How to get one, and how
+your own images are laid out: [data](data.md).
+"""
+HEADING = re.compile(r"^([A-Z]\w+): (.+(?:\n    .+)*)", re.MULTILINE)
+
+
+def datasets_page() -> str:
+    """The whole page in Markdown."""
+    parts = {name: dict(HEADING.findall(inspect.getdoc(dataset) or "")) for name, dataset in DATASETS.items()}
+    rows = [[f"[{name}](#{name})", _line(part["Class"]), _line(part["Bias"])] for name, part in parts.items()]
+    table = markdown_table(["name", "class", "bias: the attribute that gives it away"], rows)
+    sections = [_dataset_section(name, dataset, parts[name]) for name, dataset in DATASETS.items()]
+    return "\n".join([DATASETS_HEAD, table, "", *sections])
+
+
+def _dataset_section(name: str, dataset: type[Dataset], parts: dict[str, str]) -> str:
+    source = f"src/{dataset.__module__.replace('.', '/')}.py"
+    headline = (inspect.getdoc(dataset) or "").partition("\n")[0]
+    facts = [f"- {title}: {' '.join(text.split())}" for title, text in parts.items()]
+    if name in recipe_names():
+        facts.append(f"- Recipes: {', '.join(recipe_methods(name))}")
+    return "\n".join([f"## {name}\n", f"{headline}\n", *facts, f"- File: [{source}](../{source})", ""])
+
+
+def _line(text: str) -> str:
+    """Up to the first full stop or semicolon, without what stands in brackets."""
+    return re.split(r"[;.](?:\s|$)", re.sub(r" \([^)]*\)", "", " ".join(text.split())))[0]

@@ -21,7 +21,7 @@ class ListName(StrEnum):
     api = "api"
 
 
-Markdown = Annotated[bool, typer.Option("--markdown", help="Of methods and api: a page on each.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Of methods, datasets and api: a page on each.")]
 
 
 def list_names(
@@ -65,10 +65,12 @@ def _entries(kind: ListName) -> dict[str, str]:
 def _print_page(kind: ListName) -> None:
     if kind is ListName.methods:
         from fairflac.api.pages import methods_page as page
+    elif kind is ListName.datasets:
+        from fairflac.api.pages import datasets_page as page
     elif kind is ListName.api:
         from fairflac.api.pages import api_page as page
     else:
-        raise UserError("--markdown is for methods and api: fairflac list methods --markdown")
+        raise UserError("--markdown is for methods, datasets and api: fairflac list methods --markdown")
     typer.echo(page(), nl=False)
 
 

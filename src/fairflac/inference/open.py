@@ -48,7 +48,7 @@ def open_model(
     - a run directory
     - a file that `fairflac export` wrote, which says all that has to be known
     - another TorchScript or ONNX file, which takes normalised floats (N, 3, H, W); `size` where it fixes none
-    - another file of weights, with `net` and `size`
+    - another file of weights, with `net` and `size`; also a checkpoint of the authors' code or of VB-Mitigator
     - `module:function`, which returns an nn.Module, with `size`
 
     Nothing pickled is ever run; code is run only where the user named it as `module:function`.
@@ -156,10 +156,6 @@ def classifier_of(method: Method, metadata: ModelMetadata, source: str, device_n
     )
 
 
-WRAPPERS = ("state_dict", "model_state_dict", "model")  # under which training scripts keep weights among other things
-PREFIX = "module."  # of weights that were saved from inside DataParallel
-
-
 def open_safetensors(path: Path, net: str | None, size: int | None) -> Classifier:
     """A file of ours names its network; of any other the user has to."""
     try:
@@ -189,7 +185,7 @@ def open_weights(path: Path, net: str | None, size: int | None) -> Classifier:
         raise UserError(f"net '{net}': options are KEY=VALUE, for example 'resnet18 stem=cifar'")
     network: Any = NETS[name]
     options = checked(options_of(network), parse_assignments(pairs), f"net {name}")
-    state = _weights(path, network.__name__)
+    state = read_state(path, network.__name__)
     try:
         built = network(len(state["fc.weight"]), **dict(options))
         built.load_state_dict(state)
@@ -199,12 +195,6 @@ def open_weights(path: Path, net: str | None, size: int | None) -> Classifier:
     logits = torch_logits(built.to(device).eval(), task, device)
     features = torch_features(built, task, device)
     return Classifier(str(path), logits, task.image_size, task.image_size, None, features=features)
-
-
-def _weights(path: Path, kind: str) -> dict[str, Any]:
-    state = read_state(path, kind)
-    inner = next((state[key] for key in WRAPPERS if isinstance(state.get(key), dict)), state)
-    return {name.removeprefix(PREFIX): value for name, value in inner.items()}
 
 
 NOTE = f"{KEY}.json"  # the file inside the archive that holds the metadata

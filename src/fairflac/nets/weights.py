@@ -1,6 +1,7 @@
-"""Weights from a file into a network."""
+"""Weights from a file into a network: ours, torchvision's, and those of the authors' code and of VB-Mitigator."""
 
 import hashlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,11 @@ IMAGENET = "imagenet"  # as a setting, `weights = "imagenet"`: the file that `fa
 # Networks that have one, and whose. BagNet-18 has none: its authors published weights of larger networks only.
 WITH_IMAGENET_WEIGHTS = {"resnet18": "resnet18", "frozen-resnet18": "resnet18"}
 
+WRAPPERS = ("state_dict", "model_state_dict", "model")  # under which training scripts keep weights among other things
+PREFIXES = ("module.", "_orig_mod.")  # of weights that were saved from inside DataParallel or torch.compile
+# What the authors' scripts and VB-Mitigator pickle beside the weights: options, and a score as a NumPy number.
+RECORDS = ("argparse.Namespace", "numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar", "numpy.dtype")
+
 
 def imagenet_file(root: Path, net: str = "resnet18") -> Path:
     """Where the ImageNet weights of a network are kept, below the folder of datasets."""
@@ -36,7 +42,7 @@ def find_imagenet_file(root: Path, net: str) -> Path:
 
 
 def load_weights(net: nn.Module, path: Path) -> None:
-    """A local state dict (.pth, .pt or .safetensors), or a checkpoint of a fairflac run.
+    """A local state dict (.pth, .pt or .safetensors), or a checkpoint: of a fairflac run, or see `read_state`.
 
     The last layer, `fc`, is taken over when the number of classes agrees and left out otherwise.
     """
@@ -52,11 +58,14 @@ def load_weights(net: nn.Module, path: Path) -> None:
 
 
 def read_state(path: Path, kind: str) -> dict[str, Any]:
-    """Tensors by name, for a network of this kind; nothing in the file is ever run."""
+    """Tensors by name, for a network of this kind; nothing in the file is ever run.
+
+    Weights may lie in a checkpoint among other things, carry a prefix, or have the names of the authors' networks.
+    """
     try:
         _check_published(path)
         safe = path.suffix == ".safetensors"
-        state: dict[str, Any] = load_file(path) if safe else dict(read_tensors(path))
+        state: dict[str, Any] = load_file(path) if safe else dict(_read_checkpoint(path))
     except FileNotFoundError:
         raise UserError(f"there is no weight file '{path}': check the path given as weights{_offer(kind)}") from None
     except UserError:
@@ -65,7 +74,40 @@ def read_state(path: Path, kind: str) -> dict[str, Any]:
         raise UserError(f"cannot read weights from '{path}': it must be a state dict (.pth or .safetensors)") from error
     if isinstance(state.get("method"), dict):  # a checkpoint of a run: the method's state, in which the network is one
         return {name.removeprefix("net."): v for name, v in state["method"].items() if name.startswith("net.")}
-    return state
+    state = next((state[key] for key in WRAPPERS if isinstance(state.get(key), dict)), state)
+    return {_our_name(name): value for name, value in state.items()}
+
+
+class Ignored:
+    """Stands in for an object of a checkpoint that is no tensor: whatever it was made of is dropped."""
+
+    def __new__(cls, *_: object) -> "Ignored":
+        return super().__new__(cls)
+
+    def __setstate__(self, _: object) -> None:
+        pass
+
+
+def _read_checkpoint(path: Path) -> Any:
+    with torch.serialization.safe_globals([(Ignored, name) for name in RECORDS]):
+        return read_tensors(path)
+
+
+# Their networks keep all layers but the last in one `nn.Sequential`: of SimpleConvNet four times convolution, norm and
+# ReLU (`extracter`, as they spell it), of ResNet-18 what torchvision's has, in its order.
+STEM = {"0": "conv1", "1": "bn1", "4": "layer1", "5": "layer2", "6": "layer3", "7": "layer4"}
+
+
+def _our_name(name: str) -> str:
+    """The name of a layer in our networks, of whatever wrapping and code it comes from."""
+    for prefix in PREFIXES:
+        name = name.removeprefix(prefix)
+    if found := re.fullmatch(r"extracter\.(\d+)\.(.+)", name):
+        block, layer = divmod(int(found[1]), 3)
+        return f"blocks.{block}.{layer}.{found[2]}"
+    if found := re.fullmatch(r"extractor\.(\d)\.(.+)", name):
+        return f"{STEM.get(found[1], found[1])}.{found[2]}"
+    return name
 
 
 def does_not_fit(path: Path, kind: str) -> UserError:
