@@ -1,6 +1,6 @@
 """Train a run, measure it, write a page about it, hand it on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from fairflac.config.settings import arrange
 from fairflac.errors import UserError
 from fairflac.runs.directory import Run, Workspace, finished_runs
 from fairflac.system.files import check_writable
-from fairflac.system.progress import tell
+from fairflac.system.progress import stop_requests, tell
 
 if TYPE_CHECKING:
     from fairflac.data.base import Split
@@ -185,6 +185,32 @@ def report(runs: AnyRun | Sequence[AnyRun], output: Path | str = Path("report.ht
     plugins.load(["metrics"])
     write(found, output)
     return found
+
+
+def serve(runs: Path | str = Path("runs"), *, port: int | None = None, started: Callable[[str], object] = tell) -> None:
+    """Show the runs of a folder in a browser on this machine, until Ctrl-C or SIGTERM. Nothing is written.
+
+    Args:
+        runs: the folder with runs in it; what begins there later appears by itself.
+        port: of 127.0.0.1; 0 takes a free one, and without it 8421 or a free one.
+        started: is told the address once it answers.
+
+    Example:
+        >>> fairflac.serve("runs")  # doctest: +SKIP
+        http://127.0.0.1:8421/
+    """
+    root = Path(runs).expanduser()
+    if not root.is_dir():
+        raise UserError(f"there is no folder '{root}': give one with runs in it")
+
+    from fairflac.config import plugins
+    from fairflac.serving.server import Server
+
+    plugins.load(["metrics"])
+    server = Server(root, port)
+    with stop_requests() as stop, server.running():
+        started(server.address)
+        stop.wait()
 
 
 def export(run: AnyRun, to: str, output: Path | str | None = None, *, licence: str = "other") -> "Exported":

@@ -22,6 +22,7 @@ from fairflac.cli import (
     predict,
     report,
     reproduce,
+    serve,
     train,
     tune,
 )
@@ -53,6 +54,7 @@ app.command("audit")(audit.audit_command)
 app.command("compare")(compare.compare_command)
 app.command("figures")(figures.figures)
 app.command("report")(report.report_command)
+app.command("serve")(serve.serve_command)
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("doctor")(doctor.doctor)
 
