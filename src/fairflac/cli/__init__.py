@@ -30,6 +30,7 @@ from fairflac.cli import list as list_command
 from fairflac.cli.options import Commands, Plugin
 from fairflac.config import plugins
 from fairflac.errors import Stopped, UserError, describe_os_error, in_plain_words
+from fairflac.system import invocation
 from fairflac.system.bf16 import keep_clear_of_broken_amx
 
 app = typer.Typer(
@@ -89,6 +90,7 @@ def main() -> None:
     keep_clear_of_broken_amx()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold what is no text, as on stderr
+    invocation.remember(sys.argv[1:])
     try:
         sys.exit(app(prog_name="fairflac", standalone_mode=False))
     except UserError as error:
