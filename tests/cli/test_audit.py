@@ -38,6 +38,20 @@ def test_text_json_and_page(program: Program, folder_run: Run, photos: Path, tmp
     assert found["gaps"] == found["groups"] == {} and found["bias_model"]["trained"].startswith("trained 3 times")
 
 
+def test_two_models_on_one_page(program: Program, folder_run: Run, photos: Path, tmp_path: Path) -> None:
+    """A run is asked about its own test images, and so is the file that was made of it: nothing differs."""
+    shutil.copytree(photos, tmp_path / "new")
+    words = ("audit", folder_run.path, folder_run.path, tmp_path / "new", "--data", tmp_path)
+    answer = program(*words, "--name", "before", "--name", "after", "-o", tmp_path / "audit.html")
+    assert answer.code == 0, answer.err
+    assert (
+        "Between before and after there is no clear difference" in answer.out and "after against before" in answer.out
+    )
+    page = (tmp_path / "audit.html").read_text()
+    assert "<h1>Do these models lean on a shortcut?</h1>" in page and "after against before, image by image" in page
+    refused(program(*words, "--name", "before"), "2 models and 1 names")
+
+
 def test_columns_are_groups(program: Program, folder_run: Run, photos: Path, tmp_path: Path) -> None:
     """Of the colour, which a third of each class has against the others; numbers by hand from the printed groups."""
     shutil.copytree(photos, tmp_path / "new")
@@ -98,7 +112,8 @@ def test_what_discovery_finds(program: Program, tmp_path: Path) -> None:
         (["RUN", "PHOTOS", "--classes", "a,b"], ["leave out classes"]),
         (["RUN", "PHOTOS", "-o", "TMP"], ["is a folder: name the page too"]),
         (["RUN", "biased-digits"], ["16 x 16", "28 x 28"]),
-        (["RUN"], ["Missing argument"]),
+        (["RUN"], ["Missing argument 'DATA'"]),
+        ([], ["Missing argument"]),
     ],
 )
 def test_mistakes_cost_one_line(

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from fairflac.config.options import check_images, check_options, lookup, registered
 from fairflac.config.settings import arrange
@@ -14,11 +14,14 @@ from fairflac.system.progress import meter, parse_duration
 
 if TYPE_CHECKING:
     from fairflac.auditing.pipeline import Audit
+    from fairflac.auditing.several import SideBySide
     from fairflac.data.base import Split
     from fairflac.debiasing.pipeline import DebiasResult
     from fairflac.discovering.pipeline import Discovery
     from fairflac.inference.model import Classifier
     from fairflac.inference.predict import Answer
+
+    Model: TypeAlias = Run | Classifier | Path | str
 
 
 def debias(
@@ -157,10 +160,19 @@ def discover(
     return found
 
 
+@overload
+def audit(model: "Model", data: Path | str, **options: Any) -> "Audit": ...
+
+
+@overload
+def audit(model: "list[Model] | tuple[Model, ...]", data: Path | str, **options: Any) -> "SideBySide": ...
+
+
 def audit(
-    model: "Run | Classifier | Path | str",
+    model: "Model | list[Model] | tuple[Model, ...]",
     data: Path | str,
     *,
+    names: Sequence[str] = (),
     split: "Split | None" = None,
     output: Path | str | None = None,
     net: str | None = None,
@@ -173,17 +185,19 @@ def audit(
     strict: bool = False,
     silent: bool = False,
     settings: Mapping[str, Any] | None = None,
-) -> "Audit":
+) -> "Audit | SideBySide":
     """Say whether a model leans on a shortcut, on which, and how sure that is; no attribute labels are needed.
 
     Discovery finds groups that the classes go with, from frozen features, as `discover` does: does the model follow
     them? Simple cues (colour, brightness, fine detail, border, corners) are exchanged between images: does it follow
     these? A small bias model, trained on the spot, shows where what is easy goes against the class. Columns of a CSV
-    file are attributes, and the groups they make are measured too.
+    file are attributes, and the groups they make are measured too. Several models are asked about the same images, and
+    compared image by image.
 
     Args:
-        model: a run, an opened model, or whatever `open_model` opens.
+        model: a run, an opened model, or whatever `open_model` opens; or a list, to be compared with the first.
         data: a folder with a subfolder for each class, a CSV file, or the name of a dataset.
+        names: what several models are called on the page, such as before and after.
         split: `train`, `validation` or `test`; without it `test` where there are parts, else all images.
         output: write a page about the audit.
         net: the network of a weight file, for example `resnet18`.
@@ -198,25 +212,28 @@ def audit(
         settings: of a dataset, such as `{"q": 0.99}`.
 
     Returns:
-        Everything that was measured.
+        Everything that was measured; of several models `audits` by name and `differences` to the first.
 
     Example:
         >>> found = fairflac.audit("model.onnx", "photos", output="audit.html")  # doctest: +SKIP
         >>> found.accuracy.value, found.gaps, found.found.shortcuts  # doctest: +SKIP
+        >>> both = fairflac.audit(["old.onnx", "new.onnx"], "photos", names=["before", "after"])  # doctest: +SKIP
+        >>> both.differences("after")[0].difference.p  # doctest: +SKIP
     """
-    output, images, changes = None if output is None else Path(output), str(data), dict(settings or {})
-    if output is not None and output.is_dir():
-        raise UserError(f"'{output}' is a folder: name the page too, for example '{output / 'audit.html'}'")
-    if output is not None:
-        check_writable(output)
+    images, changes = str(data), dict(settings or {})
+    page = _page(output)
     check_images(images)
     if images in registered("dataset"):
         check_options("dataset", images, changes)
-    opened = _opened(model, net, size, classes)
+    given = list(model) if isinstance(model, list | tuple) else [model]
+    if not given or (names and len(names) != len(given)):
+        raise UserError(f"{len(given)} models and {len(names)} names were given: give each model a name")
+    opened = [_opened(one, net, size, classes) for one in given]
 
     from fairflac.auditing.images import ImageSelection, select_images
     from fairflac.auditing.page import write
     from fairflac.auditing.pipeline import audit as audit_model
+    from fairflac.auditing.several import audit_several
 
     selection = ImageSelection(
         name=images,
@@ -227,14 +244,29 @@ def audit(
         allow_outside=allow_outside,
         strict=strict,
     )
-    found = audit_model(opened, select_images(opened, selection), selection.root, seed=seed, silent=silent)
-    if output is not None:
-        write(found, output)
+    found: Audit | SideBySide
+    if isinstance(model, list | tuple):
+        found = audit_several(opened, selection, names=names, seed=seed, silent=silent)
+    else:
+        found = audit_model(opened[0], select_images(opened[0], selection), selection.root, seed=seed, silent=silent)
+    if page is not None:
+        write(found, page)
     return found
 
 
+def _page(output: Path | str | None) -> Path | None:
+    """Where a page goes; whether it can, is asked before the work."""
+    if output is None:
+        return None
+    page = Path(output)
+    if page.is_dir():
+        raise UserError(f"'{page}' is a folder: name the page too, for example '{page / 'audit.html'}'")
+    check_writable(page)
+    return page
+
+
 def predict(
-    model: "Run | Classifier | Path | str",
+    model: "Model",
     images: Path | str | Sequence[Path | str],
     *,
     top: int = 1,
@@ -282,9 +314,7 @@ def predict(
     return found
 
 
-def _opened(
-    model: "Run | Classifier | Path | str", net: str | None, size: int | None, classes: Sequence[str] | None
-) -> "Classifier":
+def _opened(model: "Model", net: str | None, size: int | None, classes: Sequence[str] | None) -> "Classifier":
     if net is not None:
         lookup("net", net.partition(" ")[0])
 

@@ -1,4 +1,4 @@
-"""`fairflac audit MODEL DATA`."""
+"""`fairflac audit MODEL… DATA`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,14 +8,19 @@ import typer
 from fairflac.cli.evaluate import SplitName
 from fairflac.cli.options import AllowOutside, Data, Json, Seed, Set, Strict
 
-MODEL_HELP = "A run directory, an exported model, a TorchScript, ONNX or weight file, or module:function."
-DATA_HELP = "A folder with a subfolder for each class, a CSV file, or a dataset (see fairflac list datasets)."
+MODEL_HELP = (
+    "MODEL, one or several to be compared with the first: a run directory, an exported model, a TorchScript, ONNX or "
+    "weight file, or module:function."
+)
+DATA_HELP = "DATA: a folder with a subfolder for each class, a CSV file, or a dataset (see fairflac list datasets)."
 
 
 def audit_command(
-    model: Annotated[str, typer.Argument(help=MODEL_HELP)],
-    images: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
+    words: Annotated[list[str], typer.Argument(metavar="MODEL... DATA", help=f"{MODEL_HELP} {DATA_HELP}")],
     data: Data,
+    names: Annotated[
+        list[str], typer.Option("--name", metavar="NAME", help="What a model is called; once for each of several.")
+    ] = [],  # noqa: B006 (typer copies it)
     split: Annotated[
         SplitName | None, typer.Option(help="Which part of the data; test where there are parts, else all images.")
     ] = None,
@@ -39,17 +44,23 @@ def audit_command(
     Discovery finds groups that the classes go with, from frozen features, as fairflac discover does: does the model
     follow them? Simple cues (colour, brightness, fine detail, border, corners) are exchanged between images: does it
     follow these? A small bias model, trained on the spot, shows where what is easy goes against the class. Columns of
-    a CSV file are attributes, and the groups they make are measured too.
+    a CSV file are attributes, and the groups they make are measured too. Several models (before and after) are asked
+    about the same images, and compared image by image.
     """
     import json as json_format
 
     from fairflac.api.images import audit
     from fairflac.config.options import parse_assignments
+    from fairflac.errors import UserError
     from fairflac.runs.directory import Workspace
 
+    *models, images = words
+    if not models:
+        raise UserError(f"Missing argument 'DATA': give images that '{images}' is to be audited on")
     found = audit(
-        model,
+        models if len(models) > 1 else models[0],
         images,
+        names=names,
         split=None if split is None else split.value,
         output=output,
         net=net,
@@ -63,8 +74,13 @@ def audit_command(
         settings=parse_assignments(changes),
     )
 
-    from fairflac.auditing.page import as_json, as_text
+    from fairflac.auditing import text
+    from fairflac.auditing.several import SideBySide
 
-    typer.echo(json_format.dumps(as_json(found), indent=1) if json else as_text(found))
+    if isinstance(found, SideBySide):
+        shown = text.several_json(found) if json else text.several_text(found)
+    else:
+        shown = text.as_json(found) if json else text.as_text(found)
+    typer.echo(shown if isinstance(shown, str) else json_format.dumps(shown, indent=1))
     if output is not None:
         typer.echo(f"page: {output}", err=json)
