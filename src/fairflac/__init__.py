@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairflac.api.experiments import reproduce, tune
-    from fairflac.api.images import audit, debias, discover, predict
+    from fairflac.api.images import audit, audit_predictions, debias, discover, predict
     from fairflac.api.runs import evaluate, export, report, train
     from fairflac.errors import UserError
     from fairflac.estimator import FLACClassifier
@@ -43,6 +43,7 @@ __all__ = [
     "Workspace",
     "__version__",
     "audit",
+    "audit_predictions",
     "bias_balanced_loss",
     "bias_dissimilarity",
     "class_dissimilarity",
@@ -75,6 +76,7 @@ _MODULES = {
     "UserError": "errors",
     "Workspace": "runs.directory",
     "audit": "api.images",
+    "audit_predictions": "api.images",
     "debias": "api.images",
     "discover": "api.images",
     "evaluate": "api.runs",

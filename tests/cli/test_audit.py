@@ -123,6 +123,26 @@ def test_mistakes_cost_one_line(
     refused(program("audit", *(places.get(word, word) for word in words), "--data", tmp_path / "data"), *parts)
 
 
+def test_predictions_made_elsewhere(program: Program, tmp_path: Path) -> None:
+    """Group numbers by hand: of 80 nurses, right on all men and on half of the women."""
+    rows = [f"n{i};nurse;{'nurse' if i < 60 else 'cook'};{'m' if i < 40 else 'f'}" for i in range(80)]
+    rows += [f"c{i};cook;cook;{'m' if i % 2 else 'f'}" for i in range(80)]
+    (tmp_path / "answers.csv").write_text("\n".join(["who;job;said;sex", *rows]))
+    words = ("audit", tmp_path / "answers.csv", "--label-column", "job", "--prediction-column", "said")
+    answer = program(*words, "-o", tmp_path / "page.html")
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith(
+        "Yes, how often it is right depends on the sex.\nIt is right on 100 % of “nurse” where"
+    )
+    assert "nurse, f" in answer.out and answer.out.endswith(f"page: {tmp_path / 'page.html'}\n")
+    found = json.loads(program(*words, "--json", "--positive", "cook").out)["models"]["said"]["by_attribute"]["sex"]
+    assert found["largest_gap"]["value"] == found["fairness"]["fpr_gap"]["value"] == 0.5
+    assert found["by_value"]["m"]["selection_rate"]["value"] == 0.5
+    refused(program("audit", tmp_path / "answers.csv"), "has no column 'label'", "who, job, said, sex")
+    refused(program(*words, "--split", "test"), "--split is for a model and its images")
+    refused(program("audit", "model.onnx", "photos", "--positive", "a"), "--positive is for a CSV file of predictions")
+
+
 def test_other_classes_are_named(program: Program, tiny_run: Run, photos: Path, tmp_path: Path) -> None:
     refused(program("audit", tiny_run.path, photos, "--data", tmp_path), "0, 1, 2, 3, 4 and 5 more", "above, below")
 

@@ -13,6 +13,7 @@ from fairflac.system.files import check_writable
 from fairflac.system.progress import meter, parse_duration
 
 if TYPE_CHECKING:
+    from fairflac.auditing.fairness import FairnessAudit
     from fairflac.auditing.pipeline import Audit
     from fairflac.auditing.several import SideBySide
     from fairflac.data.base import Split
@@ -249,6 +250,54 @@ def audit(
         found = audit_several(opened, selection, names=names, seed=seed, silent=silent)
     else:
         found = audit_model(opened[0], select_images(opened[0], selection), selection.root, seed=seed, silent=silent)
+    if page is not None:
+        write(found, page)
+    return found
+
+
+def audit_predictions(
+    predictions: Any,
+    *,
+    label: str | None = None,
+    prediction: str | Sequence[str] = (),
+    score_prefix: str | None = None,
+    attributes: Sequence[str] = (),
+    positive: str | None = None,
+    output: Path | str | None = None,
+) -> "FairnessAudit":
+    """Say whether predictions that were made elsewhere treat groups alike; neither a model nor an image is needed.
+
+    For each attribute: how often predictions are right, by value and by group of class and value, p % rule, equalised
+    odds and the other gaps, with 95 % intervals, and a permutation test of whether being right depends on it at all.
+
+    Args:
+        predictions: a CSV file, or columns by name: a dict or a pandas DataFrame. One column has the true class, one
+            the predicted class, or one for each class its score; others are attributes.
+        label: the column of the true class; `label`, `y_true`, `target` and the like are found.
+        prediction: the column of the predicted class, or several to compare models; `prediction`, `y_pred` and the
+            like are found.
+        score_prefix: what stands before a class in the name of its column of scores; found where all classes have one.
+        attributes: columns; all that make groups if not given.
+        positive: of two classes the one that selection, false alarms and misses are about; the second if not given.
+        output: write a page about it.
+
+    Returns:
+        Everything that was measured: `dependence` and `summaries`, by model and attribute.
+
+    Example:
+        >>> found = fairflac.audit_predictions("predictions.csv", output="fairness.html")  # doctest: +SKIP
+        >>> found.dependence["prediction"]["sex"].p  # doctest: +SKIP
+        >>> print(found.summaries["prediction"]["sex"])  # doctest: +SKIP
+    """
+    page = _page(output)
+
+    from fairflac.auditing.fairness import audit_fairness
+    from fairflac.auditing.fairness_page import write
+    from fairflac.auditing.prediction_file import PredictionColumns, read_predictions
+
+    named = (prediction,) if isinstance(prediction, str) else tuple(prediction)
+    columns = PredictionColumns(label, named, score_prefix, tuple(attributes), positive)
+    found = audit_fairness(read_predictions(predictions, columns))
     if page is not None:
         write(found, page)
     return found

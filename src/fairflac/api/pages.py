@@ -24,6 +24,7 @@ FUNCTIONS = (
     "debias",
     "discover",
     "audit",
+    "audit_predictions",
     "predict",
     "open_model",
     "tune",

@@ -1,9 +1,10 @@
 """The first screen of an audit: which comparison shows the answer best, and the answer in a few plain sentences."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
+from fairflac.auditing.frame import Bar, Contrast, Kind, preference, whole
 from fairflac.auditing.pipeline import UNNAMED, Audit, Verdict, found_name, verdict
 from fairflac.auditing.several import FOUND, UNLIKE, NamedDifference, SideBySide, in_a_sentence, same_found
 from fairflac.metrics import Measured, measure
@@ -13,25 +14,6 @@ from fairflac.metrics.intervals import difference
 
 NAMED = 3  # things that a model leans on, in one sentence
 MOST_CLASSES = 10  # that a picture shows: of more, those that are named rightly least often
-
-
-Kind = Literal["attribute", "found", "cue", "guess", "class"]
-
-
-class Bar(NamedTuple):
-    label: str
-    number: Measured  # a share of images
-    against: bool = False  # what is easy goes against the class here
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """What the picture shows: a few shares of images, of each model."""
-
-    kind: Kind
-    title: str
-    bars: Mapping[str, list[Bar]]  # per model
-    attribute: str = ""  # that the two groups go by, see `NamedDifference`
 
 
 class _Choice(NamedTuple):
@@ -176,11 +158,6 @@ def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}."
 
 
-def whole(number: Measured) -> str:
-    """In per cent, without decimals: what a reader remembers."""
-    return f"{100 * number.value:.0f} %"
-
-
 def _advice(found: Audit) -> str:
     return {
         "leans on a shortcut": "If that is not what the classes are about, train it anew against it: fairflac debias "
@@ -210,15 +187,8 @@ def _choice(several: SideBySide, shown: Contrast) -> list[str]:
     said = []
     for name in several.others:
         decisive = _decisive(several.differences(name), shown.attribute)
-        found = decisive.difference
-        if not found.clear:
-            gap = f"{100 * found.difference:+.1f} points {decisive.what}"
-            said.append(f"Between {several.first} and {name} there is no clear difference ({gap}).")
-            continue
-        better, other = (name, several.first) if found.difference > 0 else (several.first, name)
-        more = f"{100 * abs(found.difference):.1f} points more often than {other} {decisive.what}"
-        said.append(f"Take {better}: it is right {more}.")
-        if better == name and (worse := several.worse_classes(name)):
+        said.append(preference(several.first, name, decisive.difference, decisive.what))
+        if decisive.difference.clear and decisive.difference.difference > 0 and (worse := several.worse_classes(name)):
             classes = several.audits[name].images.data.task.classes
             lost = ", ".join(f"“{classes[one.label]}” {100 * one.difference.value:+.1f}" for one in worse)
             said.append(f"It is worse at some classes, in points: {lost}.")

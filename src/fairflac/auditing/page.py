@@ -12,10 +12,10 @@ from PIL import Image
 from fairflac import __version__
 from fairflac.auditing.answer import answer, contrast
 from fairflac.auditing.cues import CUES, Followed
-from fairflac.auditing.frame import NumberRow, NumberTable, render_page
+from fairflac.auditing.frame import COMPARED, NumberRow, NumberTable, p_value, render_page
 from fairflac.auditing.pipeline import NO_PROOF, SAME, Audit, verdict
 from fairflac.auditing.several import SideBySide, one_model, same_found
-from fairflac.auditing.text import found_title, guess_numbers, guessed_groups, names_of, p_value, unsaid
+from fairflac.auditing.text import found_title, guess_numbers, guessed_groups, names_of, unsaid
 from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.discovering.page import reasons
@@ -277,11 +277,7 @@ def _comparison(several: SideBySide, name: str) -> NumberTable | None:
     if not rows:
         return None
     title = f"{name} against {several.first}, image by image"
-    caption = (
-        "Share of right answers, and the difference in points with its 95 % range. p is the probability of a "
-        "difference as large, if both models were alike."
-    )
-    return NumberTable(caption, "images", [several.first, name, "difference", "p"], rows, title=title)
+    return NumberTable(COMPARED, "images", [several.first, name, "difference", "p"], rows, title=title)
 
 
 def _difference(one: Difference) -> list[Measured | str | None]:

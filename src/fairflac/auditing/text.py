@@ -6,6 +6,7 @@ from typing import Any
 
 from fairflac.auditing.answer import answer
 from fairflac.auditing.cues import CUES
+from fairflac.auditing.frame import p_value
 from fairflac.auditing.pipeline import SAME, Audit, discovery_sentences, verdict
 from fairflac.auditing.several import UNLIKE, SideBySide, one_model
 from fairflac.auditing.shortcuts import FoundShortcut
@@ -91,10 +92,6 @@ def _difference(one: Difference) -> list[str]:
     points = Measured(one.difference, one.low, one.high, one.n)
     change = f"{100 * one.difference:+.1f}"
     return [percent(one.first), percent(one.second), change, span(points), p_value(one.p), f"{one.n:,}"]
-
-
-def p_value(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _points(one: Measured | None) -> str:
