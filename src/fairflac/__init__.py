@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairflac.api.experiments import reproduce, tune
-    from fairflac.api.images import audit, debias, discover, embed, predict
+    from fairflac.api.images import audit, audit_predictions, debias, discover, embed, predict
     from fairflac.api.runs import evaluate, export, report, train
     from fairflac.errors import UserError
     from fairflac.estimator import FLACClassifier
@@ -47,6 +47,7 @@ __all__ = [
     "Workspace",
     "__version__",
     "audit",
+    "audit_predictions",
     "bias_balanced_loss",
     "bias_dissimilarity",
     "class_dissimilarity",
@@ -80,6 +81,7 @@ _MODULES = {
     "UserError": "errors",
     "Workspace": "runs.directory",
     "audit": "api.images",
+    "audit_predictions": "api.images",
     "debias": "api.images",
     "discover": "api.images",
     "embed": "api.images",

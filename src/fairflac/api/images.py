@@ -4,7 +4,7 @@ them."""
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from fairflac.config.options import check_images, check_options, lookup, registered
 from fairflac.config.settings import arrange
@@ -14,13 +14,17 @@ from fairflac.system.files import check_writable
 from fairflac.system.progress import meter, parse_duration
 
 if TYPE_CHECKING:
+    from fairflac.auditing.fairness import FairnessAudit
     from fairflac.auditing.pipeline import Audit
+    from fairflac.auditing.several import SideBySide
     from fairflac.data.base import Split
     from fairflac.debiasing.pipeline import DebiasResult
     from fairflac.discovering.pipeline import Discovery
     from fairflac.inference.embed import Embedding
     from fairflac.inference.model import Classifier
     from fairflac.inference.predict import Answer
+
+    Model: TypeAlias = Run | Classifier | Path | str
 
 
 def debias(
@@ -160,10 +164,19 @@ def discover(
     return found
 
 
+@overload
+def audit(model: "Model", data: Path | str, **options: Any) -> "Audit": ...
+
+
+@overload
+def audit(model: "list[Model] | tuple[Model, ...]", data: Path | str, **options: Any) -> "SideBySide": ...
+
+
 def audit(
-    model: "Run | Classifier | Path | str",
+    model: "Model | list[Model] | tuple[Model, ...]",
     data: Path | str,
     *,
+    names: Sequence[str] = (),
     split: "Split | None" = None,
     output: Path | str | None = None,
     net: str | None = None,
@@ -176,17 +189,19 @@ def audit(
     strict: bool = False,
     silent: bool = False,
     settings: Mapping[str, Any] | None = None,
-) -> "Audit":
+) -> "Audit | SideBySide":
     """Say whether a model leans on a shortcut, on which, and how sure that is; no attribute labels are needed.
 
     Discovery finds groups that the classes go with, from frozen features, as `discover` does: does the model follow
     them? Simple cues (colour, brightness, fine detail, border, corners) are exchanged between images: does it follow
     these? A small bias model, trained on the spot, shows where what is easy goes against the class. Columns of a CSV
-    file are attributes, and the groups they make are measured too.
+    file are attributes, and the groups they make are measured too. Several models are asked about the same images, and
+    compared image by image.
 
     Args:
-        model: a run, an opened model, or whatever `open_model` opens.
+        model: a run, an opened model, or whatever `open_model` opens; or a list, to be compared with the first.
         data: a folder with a subfolder for each class, a CSV file, or the name of a dataset.
+        names: what several models are called on the page, such as before and after.
         split: `train`, `validation` or `test`; without it `test` where there are parts, else all images.
         output: write a page about the audit.
         net: the network of a weight file, for example `resnet18`.
@@ -201,25 +216,28 @@ def audit(
         settings: of a dataset, such as `{"q": 0.99}`.
 
     Returns:
-        Everything that was measured.
+        Everything that was measured; of several models `audits` by name and `differences` to the first.
 
     Example:
         >>> found = fairflac.audit("model.onnx", "photos", output="audit.html")  # doctest: +SKIP
         >>> found.accuracy.value, found.gaps, found.found.shortcuts  # doctest: +SKIP
+        >>> both = fairflac.audit(["old.onnx", "new.onnx"], "photos", names=["before", "after"])  # doctest: +SKIP
+        >>> both.differences("after")[0].difference.p  # doctest: +SKIP
     """
-    output, images, changes = None if output is None else Path(output), str(data), dict(settings or {})
-    if output is not None and output.is_dir():
-        raise UserError(f"'{output}' is a folder: name the page too, for example '{output / 'audit.html'}'")
-    if output is not None:
-        check_writable(output)
+    images, changes = str(data), dict(settings or {})
+    page = _page(output)
     check_images(images)
     if images in registered("dataset"):
         check_options("dataset", images, changes)
-    opened = _opened(model, net, size, classes)
+    given = list(model) if isinstance(model, list | tuple) else [model]
+    if not given or (names and len(names) != len(given)):
+        raise UserError(f"{len(given)} models and {len(names)} names were given: give each model a name")
+    opened = [_opened(one, net, size, classes) for one in given]
 
     from fairflac.auditing.images import ImageSelection, select_images
     from fairflac.auditing.page import write
     from fairflac.auditing.pipeline import audit as audit_model
+    from fairflac.auditing.several import audit_several
 
     selection = ImageSelection(
         name=images,
@@ -230,14 +248,77 @@ def audit(
         allow_outside=allow_outside,
         strict=strict,
     )
-    found = audit_model(opened, select_images(opened, selection), selection.root, seed=seed, silent=silent)
-    if output is not None:
-        write(found, output)
+    found: Audit | SideBySide
+    if isinstance(model, list | tuple):
+        found = audit_several(opened, selection, names=names, seed=seed, silent=silent)
+    else:
+        found = audit_model(opened[0], select_images(opened[0], selection), selection.root, seed=seed, silent=silent)
+    if page is not None:
+        write(found, page)
     return found
 
 
+def audit_predictions(
+    predictions: Any,
+    *,
+    label: str | None = None,
+    prediction: str | Sequence[str] = (),
+    score_prefix: str | None = None,
+    attributes: Sequence[str] = (),
+    positive: str | None = None,
+    output: Path | str | None = None,
+) -> "FairnessAudit":
+    """Say whether predictions that were made elsewhere treat groups alike; neither a model nor an image is needed.
+
+    For each attribute: how often predictions are right, by value and by group of class and value, p % rule, equalised
+    odds and the other gaps, with 95 % intervals, and a permutation test of whether being right depends on it at all.
+
+    Args:
+        predictions: a CSV file, or columns by name: a dict or a pandas DataFrame. One column has the true class, one
+            the predicted class, or one for each class its score; others are attributes.
+        label: the column of the true class; `label`, `y_true`, `target` and the like are found.
+        prediction: the column of the predicted class, or several to compare models; `prediction`, `y_pred` and the
+            like are found.
+        score_prefix: what stands before a class in the name of its column of scores; found where all classes have one.
+        attributes: columns; all that make groups if not given.
+        positive: of two classes the one that selection, false alarms and misses are about; the second if not given.
+        output: write a page about it.
+
+    Returns:
+        Everything that was measured: `dependence` and `summaries`, by model and attribute.
+
+    Example:
+        >>> found = fairflac.audit_predictions("predictions.csv", output="fairness.html")  # doctest: +SKIP
+        >>> found.dependence["prediction"]["sex"].p  # doctest: +SKIP
+        >>> print(found.summaries["prediction"]["sex"])  # doctest: +SKIP
+    """
+    page = _page(output)
+
+    from fairflac.auditing.fairness import audit_fairness
+    from fairflac.auditing.fairness_page import write
+    from fairflac.auditing.prediction_file import PredictionColumns, read_predictions
+
+    named = (prediction,) if isinstance(prediction, str) else tuple(prediction)
+    columns = PredictionColumns(label, named, score_prefix, tuple(attributes), positive)
+    found = audit_fairness(read_predictions(predictions, columns))
+    if page is not None:
+        write(found, page)
+    return found
+
+
+def _page(output: Path | str | None) -> Path | None:
+    """Where a page goes; whether it can, is asked before the work."""
+    if output is None:
+        return None
+    page = Path(output)
+    if page.is_dir():
+        raise UserError(f"'{page}' is a folder: name the page too, for example '{page / 'audit.html'}'")
+    check_writable(page)
+    return page
+
+
 def predict(
-    model: "Run | Classifier | Path | str",
+    model: "Model",
     images: Path | str | Sequence[Path | str],
     *,
     top: int = 1,
@@ -286,7 +367,7 @@ def predict(
 
 
 def embed(
-    model: "Run | Classifier | Path | str",
+    model: "Model",
     images: Path | str | Sequence[Path | str],
     *,
     output: Path | str | None = None,
@@ -335,9 +416,7 @@ def embed(
     return found if path is None else found.written(path)
 
 
-def _opened(
-    model: "Run | Classifier | Path | str", net: str | None, size: int | None, classes: Sequence[str] | None
-) -> "Classifier":
+def _opened(model: "Model", net: str | None, size: int | None, classes: Sequence[str] | None) -> "Classifier":
     if net is not None:
         lookup("net", net.partition(" ")[0])
 

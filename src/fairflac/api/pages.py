@@ -26,6 +26,7 @@ FUNCTIONS = (
     "debias",
     "discover",
     "audit",
+    "audit_predictions",
     "predict",
     "embed",
     "open_model",
