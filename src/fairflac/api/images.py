@@ -37,6 +37,8 @@ def debias(
     attribute_from: Path | str | None = None,
     seed: int = 0,
     workspace: Workspace | None = None,
+    path_column: str | None = None,
+    label_column: str | None = None,
     allow_outside: bool = False,
     strict: bool = False,
     settings: Mapping[str, Any] | None = None,
@@ -48,7 +50,8 @@ def debias(
     where it was.
 
     Args:
-        path: a folder with a subfolder for each class, or a CSV file.
+        path: a folder with a subfolder for each class, a CSV or Parquet file, a folder of Parquet files, or what
+            `save_to_disk` of `datasets` left.
         output: the folder for all of it; `NAME-debiased` here if not given.
         budget: time for all of it, such as `10m` or `2h`, or in seconds.
         bias_model: `discover` finds groups in frozen features, without labels; `early`, `gce`, `small` or `vanilla` is
@@ -58,6 +61,8 @@ def debias(
             `discover`, for which no attribute has to be named.
         seed: of data, weights and order.
         workspace: where datasets and the cache are; runs go into `output`.
+        path_column: the column of paths or images, where it is not called `path`.
+        label_column: the column of classes, where it is not called `label`, or there are several.
         allow_outside: paths in a CSV file may lead out of its folder.
         strict: an image that cannot be read is an error.
         settings: of the network, the method or training, as for `train`: `{"epochs": 12}`.
@@ -78,6 +83,7 @@ def debias(
     changes = dict(settings or {})
     arrange("folder" if path.is_dir() else "csv", "flac-b", changes)
 
+    from fairflac.data.own.sheet import ColumnChoice
     from fairflac.debiasing.budget import TimeBudget
     from fairflac.debiasing.pipeline import debias as debias_request
     from fairflac.debiasing.plan import Request
@@ -93,6 +99,7 @@ def debias(
         changes=changes,
         allow_outside=allow_outside,
         strict=strict,
+        choice=ColumnChoice(path_column, label_column),
     )
     return debias_request(request, (workspace or Workspace()).data, TimeBudget(seconds, started))
 
@@ -107,6 +114,8 @@ def discover(
     size: int | None = None,
     seed: int = 0,
     workspace: Workspace | None = None,
+    path_column: str | None = None,
+    label_column: str | None = None,
     allow_outside: bool = False,
     strict: bool = False,
     silent: bool = False,
@@ -118,7 +127,8 @@ def discover(
     a page shows the images; images of the test split are not touched.
 
     Args:
-        path: a folder with a subfolder for each class, or a CSV file.
+        path: a folder with a subfolder for each class, a CSV or Parquet file, a folder of Parquet files, or what
+            `save_to_disk` of `datasets` left.
         witness: `linear`, `clusters` or `twins`, which look at features; `auto` asks these and believes the best;
             `early`, `gce`, `small` or `vanilla`, bias models that are trained on the images, which takes minutes.
         features: a `.npy` file with a row for each image in the order of the listing, or a run, an opened model or
@@ -128,6 +138,8 @@ def discover(
         size: pixels of a side, where the model does not say.
         seed: of the splits and of the halves that judge each other.
         workspace: where the ImageNet weights and the cache are.
+        path_column: the column of paths or images, where it is not called `path`.
+        label_column: the column of classes, where it is not called `label`, or there are several.
         allow_outside: paths in a CSV file may lead out of its folder.
         strict: an image that cannot be read is an error.
         silent: show no progress.
@@ -145,6 +157,7 @@ def discover(
         raise UserError(f"there is no '{path}': give a folder of images, or a CSV file")
     table = isinstance(features, Path | str) and str(features).endswith(".npy")
 
+    from fairflac.data.own.sheet import ColumnChoice
     from fairflac.discovering.page import write
     from fairflac.discovering.pipeline import DiscoverRequest
     from fairflac.discovering.pipeline import discover as discover_request
@@ -158,6 +171,7 @@ def discover(
         allow_outside=allow_outside,
         strict=strict,
         silent=silent,
+        choice=ColumnChoice(path_column, label_column),
     )
     found = discover_request(request, (workspace or Workspace()).data)
     write(found)
@@ -325,6 +339,8 @@ def predict(
     net: str | None = None,
     size: int | None = None,
     classes: Sequence[str] | None = None,
+    path_column: str | None = None,
+    allow_outside: bool = False,
     strict: bool = False,
     silent: bool = False,
 ) -> "list[Answer]":
@@ -334,11 +350,13 @@ def predict(
 
     Args:
         model: a run, an opened model, or whatever `open_model` opens.
-        images: image files, or folders with images at any depth.
+        images: image files, folders with images at any depth, or tables (CSV, Parquet) that list or hold them.
         top: how many classes to name for each image.
         net: the network of a weight file, for example `resnet18`.
         size: pixels of a side, where the model does not say.
         classes: their names in the order of the model's outputs.
+        path_column: of a table: the column of paths or images, where it is not called `path`.
+        allow_outside: paths in a table may lead out of its folder.
         strict: an image that cannot be read is an error.
         silent: show no progress.
 
@@ -351,10 +369,11 @@ def predict(
     """
     opened = _opened(model, net, size, classes)
 
+    from fairflac.data.own.sheet import ColumnChoice
     from fairflac.inference.predict import answers, find_images, readable, unreadable_line
 
     given = [images] if isinstance(images, Path | str) else images
-    paths = find_images([Path(path) for path in given])
+    paths = find_images([Path(path) for path in given], ColumnChoice(path_column), allow_outside=allow_outside)
     found = []
     with meter("predicting", len(paths), silent=silent) as bar:
         for answer in answers(opened, paths, top):

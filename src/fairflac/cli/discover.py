@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import AllowOutside, Data, Json, Seed, Strict
+from fairflac.cli.options import OWN_IMAGES, AllowOutside, Data, Json, LabelColumn, PathColumn, Seed, Strict
 
 FEATURES_HELP = (
     "A .npy file with a row for each image in the order of the listing, or a model (see fairflac audit); without it "
@@ -30,9 +30,7 @@ class WitnessName(StrEnum):
 
 
 def discover_command(
-    path: Annotated[
-        Path, typer.Argument(metavar="PHOTOS", help="A folder with a subfolder for each class, or a CSV file.")
-    ],
+    path: Annotated[Path, typer.Argument(metavar="PHOTOS", help=OWN_IMAGES)],
     data: Data,
     witness: Annotated[WitnessName, typer.Option(help=WITNESS_HELP)] = WitnessName.auto,
     features: Annotated[str | None, typer.Option(metavar="FILE.npy|MODEL", help=FEATURES_HELP)] = None,
@@ -43,6 +41,8 @@ def discover_command(
     net: Annotated[str | None, typer.Option(help="The network of a weight file, for example resnet18.")] = None,
     size: Annotated[int | None, typer.Option(min=1, help="Pixels of a side, where the model does not say.")] = None,
     seed: Seed = 0,
+    path_column: PathColumn = None,
+    label_column: LabelColumn = None,
     allow_outside: AllowOutside = False,
     strict: Strict = False,
     json: Json = False,
@@ -67,6 +67,8 @@ def discover_command(
         size=size,
         seed=seed,
         workspace=Workspace(data=data),
+        path_column=path_column,
+        label_column=label_column,
         allow_outside=allow_outside,
         strict=strict,
     )
