@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from fairflac.data.pixels.cache import Decoded, decode_files
 from fairflac.data.pixels.resample import centre_crop
+from fairflac.data.pixels.rows import pyarrow_or_why
 from fairflac.errors import UserError
 from fairflac.inference.model import BATCH, Classifier
 from fairflac.inference.predict import escaped
@@ -40,10 +40,11 @@ class Embedding:
         """`.npy` with a row for each image, and beside it `.csv`, which says of which; or both in one `.parquet`."""
         paths = [escaped(path) for path in self.paths]
         if output.suffix == ".parquet":
-            pyarrow, parquet = _parquet()
+            import pyarrow.parquet
+
             rows = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(self.features.ravel()), self.features.shape[1])
             with replacing(output) as stream:
-                parquet.write_table(pyarrow.table({"path": paths, "features": rows}), stream)
+                pyarrow.parquet.write_table(pyarrow.table({"path": paths, "features": rows}), stream)
             return replace(self, files=(output,))
         with replacing(output) as stream:
             np.save(stream, self.features)
@@ -64,7 +65,7 @@ def check_embedding(model: Classifier, output: Path | None) -> None:
             f"'{model.source}' shows nothing but its answers: give a run, or a file of weights with its net"
         )
     if output is not None and output.suffix == ".parquet":
-        _parquet()
+        pyarrow_or_why()
 
 
 def embedded(model: Classifier, paths: Sequence[Path]) -> Iterator[Embedding]:
@@ -79,12 +80,3 @@ def embedded(model: Classifier, paths: Sequence[Path]) -> Iterator[Embedding]:
             pixels = np.stack([image for _, image in good])
             features = model.features(np.ascontiguousarray(centre_crop(pixels, model.image_size)))
         yield Embedding([str(path) for path, _ in good], features.astype(np.float32), broken)
-
-
-def _parquet() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise UserError("Parquet files need pyarrow: pip install pyarrow, or write .npy") from error
-    return pyarrow, pyarrow.parquet
