@@ -38,7 +38,8 @@ class Browser:
         words = [
             *(executable, "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu"),
             *("--no-first-run", "--disable-extensions", "--disable-background-networking", "--disable-dev-shm-usage"),
-            *(f"--user-data-dir={self.profile.name}", "--host-resolver-rules=MAP * ~NOTFOUND", "about:blank"),
+            *(f"--user-data-dir={self.profile.name}", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+            "about:blank",
         ]
         self.process = subprocess.Popen(
             [sys.executable, "-c", PUT_IN_PLACE, str(theirs), str(answering), *words],
@@ -85,14 +86,16 @@ class Browser:
                 return result
             self.events.append(answer)
 
-    def open(self, page: Path, width: int = 1280, height: int = 800, dark: bool = False, script: bool = True) -> None:
-        """Show a file and wait until it is there; events start anew."""
+    def open(
+        self, page: Path | str, width: int = 1280, height: int = 800, dark: bool = False, script: bool = True
+    ) -> None:
+        """Show a file, or an address of this machine, and wait until it is there; events start anew."""
         self.events.clear()
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
         self("Emulation.setEmulatedMedia", features=[scheme])
         self("Emulation.setScriptExecutionDisabled", value=not script)
-        self("Page.navigate", url=page.resolve().as_uri())
+        self("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
         deadline = time.monotonic() + PATIENCE
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             assert time.monotonic() < deadline, f"{page} did not load"

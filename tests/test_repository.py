@@ -56,7 +56,7 @@ LAYERS = (
     ("config",),
     ("training", "discovery"),
     ("inference", "exporting", "reporting"),
-    ("debiasing", "discovering", "auditing", "tuning", "reproduction", "estimator"),
+    ("debiasing", "discovering", "auditing", "tuning", "reproduction", "estimator", "serving"),
     ("api",),
     ("cli",),
 )

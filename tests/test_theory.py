@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairflac.losses.flac.textbook import pointwise, rows_to_distributions
+from fairflac.losses.flac.textbook import pointwise, row_weights, rows_to_distributions
 from fairflac.metrics.representation import quadratic_mutual_information
 
 CLASSES = 10
@@ -44,10 +44,23 @@ class Ideal:
         return above / below
 
 
+def test_balanced_rows_make_alpha_one() -> None:
+    """Eq. 12 over S of an uneven batch: alpha(j) depends on delta, and with A01 weighted it does not."""
+    rng = np.random.default_rng(1)
+    y, t = rng.integers(0, 3, 60), rng.integers(0, 2, 60)
+    ideal = Ideal(y, t, delta=0.2)
+    weights = row_weights(torch.from_numpy(ideal.s), torch.from_numpy(y)).numpy()  # row j has its pairs (i, j)
+    plain, weighted = (ideal.alpha(ideal.s * factor) for factor in (1.0, weights.T))
+    assert np.ptp(plain) > 0.05
+    assert weighted == pytest.approx(1)
+
+
 def loss(bias: np.ndarray, trained: torch.Tensor, omega: np.ndarray) -> torch.Tensor:
     """L_FLAC of kernel matrices, over the pairs of omega (Eq. 3-6)."""
     mask = torch.from_numpy(omega)
-    p_b, p_h = (rows_to_distributions(values, mask) for values in (torch.from_numpy(1 - bias), trained))
+    p_b, p_h = (
+        rows_to_distributions(values, mask, torch.ones_like(values)) for values in (torch.from_numpy(1 - bias), trained)
+    )
     return torch.where(mask, pointwise(p_b, p_h, "jeffreys"), 0).sum()
 
 

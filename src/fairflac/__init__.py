@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairflac.api.experiments import reproduce, tune
-    from fairflac.api.images import audit, debias, discover, predict
+    from fairflac.api.images import audit, audit_predictions, debias, discover, embed, predict
     from fairflac.api.runs import evaluate, export, report, train
     from fairflac.errors import UserError
     from fairflac.estimator import FLACClassifier
     from fairflac.inference.open import open_model
     from fairflac.losses import (
         DenseFLACLoss,
+        FeatureMemory,
         FLACLoss,
+        GradientBalance,
         GroupWeights,
         RelativeDifficulty,
         bias_balanced_loss,
@@ -36,6 +38,8 @@ __all__ = [
     "DenseFLACLoss",
     "FLACClassifier",
     "FLACLoss",
+    "FeatureMemory",
+    "GradientBalance",
     "GroupWeights",
     "RelativeDifficulty",
     "Run",
@@ -43,6 +47,7 @@ __all__ = [
     "Workspace",
     "__version__",
     "audit",
+    "audit_predictions",
     "bias_balanced_loss",
     "bias_dissimilarity",
     "class_dissimilarity",
@@ -50,6 +55,7 @@ __all__ = [
     "debias",
     "discover",
     "disentangling_loss",
+    "embed",
     "entangling_loss",
     "evaluate",
     "export",
@@ -75,8 +81,10 @@ _MODULES = {
     "UserError": "errors",
     "Workspace": "runs.directory",
     "audit": "api.images",
+    "audit_predictions": "api.images",
     "debias": "api.images",
     "discover": "api.images",
+    "embed": "api.images",
     "evaluate": "api.runs",
     "export": "api.runs",
     "open_model": "inference.open",

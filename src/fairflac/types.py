@@ -22,6 +22,13 @@ class NoMiddle(UserError, AttributeError):
     """A network without maps was asked for the one halfway through."""
 
 
+class PairedSampling(NamedTuple):
+    """Which samples every batch has a share of, so that both kinds of pairs are in it."""
+
+    group: Tensor  # (N,) int64: the number of a scarce sample's group, which come in turn; -1 for all others
+    share: float  # of a batch
+
+
 class Output(NamedTuple):
     """What every network returns."""
 

@@ -6,6 +6,7 @@ import pytest
 from auditing.toy_classifiers import without_labels
 from fairflac.discovery import guesses as guessing
 from fairflac.discovery.guesses import folds, guesses
+from fairflac.discovery.witnesses import NETWORKS
 from toy import toy_data
 
 
@@ -43,3 +44,18 @@ def test_large_images_are_made_small_first() -> None:
     large = replace(data, images=np.zeros((4, 210, 130, 3), np.uint8), task=replace(data.task, image_size=(200, 100)))
     small = guessing._small(large)
     assert small.images.shape == (4, 64, 32, 3) and small.task.image_size == (64, 32)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_a_network_judges_the_half_that_it_has_not_seen(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of noise with classes by chance, a model of the same images would know more than half; and the same seed says the
+    same twice."""
+    monkeypatch.setattr(guessing, "STEPS", 8)
+    monkeypatch.setattr(guessing, "EPOCHS", 1)
+    rng = np.random.default_rng(0)
+    images, y = rng.integers(0, 256, (80, 16, 16, 3), dtype=np.uint8), rng.integers(0, 2, 80)
+    witness = guessing.network_witness(kind, images, silent=True)
+    found = witness(np.empty(0), y, 0)
+    assert 0.3 < (found.value == y).mean() < 0.7
+    assert witness(np.empty(0), y, 0) is found
+    assert len(found.value) == len(found.confidence) == 80 and found.confidence.min() >= 0.5

@@ -10,7 +10,7 @@ from auditing.toy_classifiers import bars, grounds, reads_the_bar, reads_the_gro
 from fairflac.auditing import shortcuts
 from fairflac.auditing.images import AuditedImages
 from fairflac.auditing.pipeline import Audit, audit, found_name, verdict
-from fairflac.auditing.shortcuts import FoundShortcuts, find_shortcuts
+from fairflac.auditing.shortcuts import FoundShortcuts, offered_shortcuts
 from fairflac.data import imagenet_weights
 from fairflac.data.base import BiasedDataset
 from fairflac.discovery import guesses as guessing
@@ -30,7 +30,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def found_in(model: Classifier, data: BiasedDataset, training: BiasedDataset | None, root: Path) -> FoundShortcuts:
-    return find_shortcuts(predictions(model, data, silent=True), AuditedImages(data, training, ()), root, silent=True)
+    offered = offered_shortcuts(AuditedImages(data, training, ()), root, silent=True)
+    return offered.beside(predictions(model, data, silent=True), len(data.task.classes))
 
 
 def audited(model: Classifier, data: BiasedDataset, training: BiasedDataset | None, root: Path) -> Audit:

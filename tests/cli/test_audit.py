@@ -38,6 +38,20 @@ def test_text_json_and_page(program: Program, folder_run: Run, photos: Path, tmp
     assert found["gaps"] == found["groups"] == {} and found["bias_model"]["trained"].startswith("trained 3 times")
 
 
+def test_two_models_on_one_page(program: Program, folder_run: Run, photos: Path, tmp_path: Path) -> None:
+    """A run is asked about its own test images, and so is the file that was made of it: nothing differs."""
+    shutil.copytree(photos, tmp_path / "new")
+    words = ("audit", folder_run.path, folder_run.path, tmp_path / "new", "--data", tmp_path)
+    answer = program(*words, "--name", "before", "--name", "after", "-o", tmp_path / "audit.html")
+    assert answer.code == 0, answer.err
+    assert (
+        "Between before and after there is no clear difference" in answer.out and "after against before" in answer.out
+    )
+    page = (tmp_path / "audit.html").read_text()
+    assert "<h1>Do these models lean on a shortcut?</h1>" in page and "after against before, image by image" in page
+    refused(program(*words, "--name", "before"), "2 models and 1 names")
+
+
 def test_columns_are_groups(program: Program, folder_run: Run, photos: Path, tmp_path: Path) -> None:
     """Of the colour, which a third of each class has against the others; numbers by hand from the printed groups."""
     shutil.copytree(photos, tmp_path / "new")
@@ -98,7 +112,8 @@ def test_what_discovery_finds(program: Program, tmp_path: Path) -> None:
         (["RUN", "PHOTOS", "--classes", "a,b"], ["leave out classes"]),
         (["RUN", "PHOTOS", "-o", "TMP"], ["is a folder: name the page too"]),
         (["RUN", "biased-digits"], ["16 x 16", "28 x 28"]),
-        (["RUN"], ["Missing argument"]),
+        (["RUN"], ["Missing argument 'DATA'"]),
+        ([], ["Missing argument"]),
     ],
 )
 def test_mistakes_cost_one_line(
@@ -106,6 +121,26 @@ def test_mistakes_cost_one_line(
 ) -> None:
     places = {"RUN": folder_run.path, "PHOTOS": photos, "TMP": tmp_path}
     refused(program("audit", *(places.get(word, word) for word in words), "--data", tmp_path / "data"), *parts)
+
+
+def test_predictions_made_elsewhere(program: Program, tmp_path: Path) -> None:
+    """Group numbers by hand: of 80 nurses, right on all men and on half of the women."""
+    rows = [f"n{i};nurse;{'nurse' if i < 60 else 'cook'};{'m' if i < 40 else 'f'}" for i in range(80)]
+    rows += [f"c{i};cook;cook;{'m' if i % 2 else 'f'}" for i in range(80)]
+    (tmp_path / "answers.csv").write_text("\n".join(["who;job;said;sex", *rows]))
+    words = ("audit", tmp_path / "answers.csv", "--label-column", "job", "--prediction-column", "said")
+    answer = program(*words, "-o", tmp_path / "page.html")
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith(
+        "Yes, how often it is right depends on the sex.\nIt is right on 100 % of “nurse” where"
+    )
+    assert "nurse, f" in answer.out and answer.out.endswith(f"page: {tmp_path / 'page.html'}\n")
+    found = json.loads(program(*words, "--json", "--positive", "cook").out)["models"]["said"]["by_attribute"]["sex"]
+    assert found["largest_gap"]["value"] == found["fairness"]["fpr_gap"]["value"] == 0.5
+    assert found["by_value"]["m"]["selection_rate"]["value"] == 0.5
+    refused(program("audit", tmp_path / "answers.csv"), "has no column 'label'", "who, job, said, sex")
+    refused(program(*words, "--split", "test"), "--split is for a model and its images")
+    refused(program("audit", "model.onnx", "photos", "--positive", "a"), "--positive is for a CSV file of predictions")
 
 
 def test_other_classes_are_named(program: Program, tiny_run: Run, photos: Path, tmp_path: Path) -> None:

@@ -66,6 +66,11 @@ def test_train_evaluate_and_train_again(fairflac, tmp_path: Path) -> None:  # ty
     assert again["metrics"]["accuracy"]["value"] == run.result["test"]["accuracy"] and again["n"] == 1000
     assert len(again["groups"]["colour"]) == 100 and again["groups"]["colour"][0]["small"]
     assert "unbiased" in fairflac("evaluate", run.path, "--data", tmp_path, "--split", "train").out
+    searched = ["evaluate", run.path, "--data", tmp_path, "--retrieval"]
+    assert "Search by features:\n  recall@1" in fairflac(*searched).out
+    found = json.loads(fairflac(*searched, "--json").out)
+    assert 0 < found["retrieval"]["map"]["value"] < 1 and found["retrieval"]["skew@1:colour"]["n"] == 1000
+    assert len(found["skew_by_class"]["colour"]) == 10
     refused(fairflac("evaluate", run.path, "--data", tmp_path, "--split", "validation"), "no validation split")
     on = ["evaluate", run.path, "--data", tmp_path, "--on", "biased-digits"]
     assert json.loads(fairflac(*on, "--json").out)["metrics"] == again["metrics"]

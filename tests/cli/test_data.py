@@ -135,7 +135,7 @@ def test_tables_that_are_none(check: Program, pets: Path) -> None:
         (b"", "no column 'path'"),
         (b"\n\n", "no column 'path'"),
         (b"path,label\n", "no images"),
-        (b"path;kind\n", "says path, kind"),
+        (b"path;kind\n", "it has path, kind"),
         (b"path,label,label\na,b,c\n", "'label' twice"),
         ("path,label\ncat/1.png,cat\n".encode("utf-16"), "UTF-8"),
         ("path,label\ncat/1.png,cät\n".encode("latin-1"), "line 2"),

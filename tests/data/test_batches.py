@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fairflac.data.batches import ImageInputs, VectorInputs, epoch_batches, inputs_of
 from fairflac.data.pixels.augment import make_augmentation
 from fairflac.errors import UserError
+from fairflac.types import PairedSampling
 from toy import TASK, toy_data
 
 CPU = torch.device("cpu")
@@ -69,6 +70,27 @@ def test_processes_share_the_batches_of_one() -> None:
     whole = epoch_batches(40, 8, seed=0, epoch=0)
     parts = [epoch_batches(40, 8, seed=0, epoch=0, rank=rank, world=2) for rank in range(2)]
     assert torch.equal(torch.cat(parts, dim=1), whole)
+
+
+def test_every_batch_has_its_share_of_scarce_samples() -> None:
+    """5 of 200 are scarce, in two groups: a quarter of each batch, the groups in turn, each member equally often."""
+    group = torch.full((200,), -1)
+    group[torch.tensor([3, 50, 70])], group[torch.tensor([110, 199])] = 0, 1
+    paired = PairedSampling(group, 0.25)
+    batches = epoch_batches(200, 16, seed=0, epoch=1, paired=paired)
+    assert batches.shape == (12, 16) and torch.equal(batches, epoch_batches(200, 16, seed=0, epoch=1, paired=paired))
+    scarce = group[batches]
+    assert ((scarce >= 0).sum(1) >= 4).all() and ((scarce == 0).sum(1) >= 2).all() and ((scarce == 1).sum(1) >= 2).all()
+    times = batches.flatten().bincount(minlength=200)
+    assert times[[110, 199]].min() >= 12 and times[[3, 50, 70]].min() >= 8  # 24 turns of each group
+    assert times[group < 0].max() == 1 and times[group < 0].sum() > 130  # the rest as they come
+    parts = [epoch_batches(200, 16, seed=0, epoch=1, paired=paired, rank=rank, world=2) for rank in range(2)]
+    assert torch.equal(torch.cat(parts, 1), batches)
+
+
+def test_nothing_scarce_changes_nothing() -> None:
+    paired = PairedSampling(torch.full((50,), -1), 0.25)
+    assert torch.equal(epoch_batches(50, 8, seed=1, epoch=2, paired=paired), epoch_batches(50, 8, seed=1, epoch=2))
 
 
 def test_weights_draw_with_replacement() -> None:

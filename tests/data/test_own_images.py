@@ -152,7 +152,7 @@ def broken(folder: Path, how: str) -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("missing column", r"no column 'label': its first line says path, kind"),
+        ("missing column", r"no column 'label': it has path, kind; name the right one with label_column"),
         ("outside", r"line 6 .*'\.\./secret\.png' is outside"),
         ("absolute", r"line 6 .*'/etc/passwd' is outside"),
         ("empty cell", r"line 4 .*column 'label'"),

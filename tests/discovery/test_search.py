@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from fairflac.discovery import guesses as guessing
 from fairflac.discovery.features import standardised
 from fairflac.discovery.search import erased, search
 from fairflac.errors import UserError
 from fairflac.metrics.representation import balanced, linear_probe
 from planted_features import planted
+from toy import toy_data
 
 
 def test_what_is_erased_cannot_be_told_and_the_class_still_can() -> None:
@@ -52,6 +54,31 @@ def test_the_best_witness_comes_first() -> None:
     assert scores == sorted(scores, reverse=True) and done.best is done.candidates[0] and len(scores) == 6
     assert [one.features for one in done.candidates] == ["planted"] * 3 + ["noise"] * 3
     assert adjusted_rand_score(done.best.testimony.value, attribute) > 0.9
+
+
+@pytest.fixture
+def short_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough for the shade of a toy image."""
+    monkeypatch.setattr(guessing, "STEPS", 30)
+
+
+@pytest.mark.usefixtures("short_guesses")
+def test_a_network_is_a_witness_too() -> None:
+    """It guesses the easy cue of every image, is asked once for all kinds of features, and in one round only."""
+    data = toy_data(240, 0.1, seed=1)
+    shade = np.eye(2, dtype=np.float32)[data.bias["shade"]] * 6
+    kinds = {"shade": shade + np.random.default_rng(0).standard_normal(shade.shape).astype(np.float32)}
+    kinds["again"] = kinds["shade"][:, ::-1].copy()
+    rounds = search(kinds, data.y, "small", images=data.images, silent=True)
+    assert len(rounds) == 1 and [one.witness for one in rounds[0].candidates] == ["small"] * 2
+    first, second = (one.testimony for one in rounds[0].candidates)
+    assert first is second and (first.value == data.bias["shade"]).mean() > 0.9
+    assert (first.confidence >= 0.5).all() and (first.confidence <= 1).all()
+
+
+def test_a_network_needs_images() -> None:
+    with pytest.raises(ValueError, match="'early' is a network: it needs images"):
+        search({"zeros": np.zeros((4, 2), np.float32)}, np.array([0, 1, 0, 1]), "early")
 
 
 def test_an_unknown_witness() -> None:

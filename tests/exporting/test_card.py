@@ -53,7 +53,7 @@ def test_a_card_says_what_the_run_knows(tiny_run: Run) -> None:
         "| 7 | 100 |",  # test images of a class
         "Labels that training saw: class.",
         "None: this method needs none.",
-        "fairflac train biased-digits vanilla --seed 0",
+        "fairflac train --config biased-digits/vanilla/",
         "CC BY-SA 3.0",
         "fairflac predict biased-digits/vanilla/",
         "precision 32-true",

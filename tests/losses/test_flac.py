@@ -29,7 +29,8 @@ def kernel(a: list[float], b: list[float], name: str, exponent: float) -> float:
 
 
 def slow_flac(b: Tensor, h: Tensor, y: Tensor, *, kind: str, exponent: float, divergence: str, pairs: str,
-              threshold: str, reduction: str, normalize: bool, least: float | None = None) -> float:  # fmt: skip
+              threshold: str, reduction: str, normalize: bool, least: float | None = None,
+              balanced_rows: bool = False) -> float:  # fmt: skip
     """Eq. 1-6, sample by sample; with `least`, that is the target of pairs with one attribute, and 1 of the others."""
     if normalize:
         b, h = b / b.norm(dim=1, keepdim=True), h / h.norm(dim=1, keepdim=True)
@@ -53,10 +54,13 @@ def slow_flac(b: Tensor, h: Tensor, y: Tensor, *, kind: str, exponent: float, di
     terms = []
     for j in range(n):
         partners = [i for i in range(n) if in_s(i, j)]
-        sum_b = sum(wanted(i, j) for i in partners) + 1e-7
-        sum_h = sum(kh[i][j] for i in partners) + 1e-7
+        same = sum(int(y[i]) == int(y[j]) for i in partners)
+        ratio = same / (len(partners) - same) if balanced_rows and 0 < same < len(partners) else 1.0
+        weight = {i: 1.0 if int(y[i]) == int(y[j]) else ratio for i in partners}
+        sum_b = sum(weight[i] * wanted(i, j) for i in partners) + 1e-7
+        sum_h = sum(weight[i] * kh[i][j] for i in partners) + 1e-7
         for i in partners:
-            p, q = wanted(i, j) / sum_b, kh[i][j] / sum_h
+            p, q = weight[i] * wanted(i, j) / sum_b, weight[i] * kh[i][j] / sum_h
             if divergence == "mse":
                 terms.append((p - q) ** 2)
             elif divergence == "kl":
@@ -92,6 +96,24 @@ def test_equals_the_equations(kind: str, divergence: str, pairs: str, threshold:
         )  # fmt: skip
         assert float(ours) == pytest.approx(slow, rel=1e-9, abs=1e-12)
         assert slow != 0
+
+
+@pytest.mark.parametrize(("kind", "divergence", "pairs"), [*itertools.product(KERNELS, DIVERGENCES, PAIRS)])
+def test_balanced_rows_equal_the_equations(kind: str, divergence: str, pairs: str) -> None:
+    b, h, y = biased_batch(seed=3)
+    options = {"divergence": divergence, "pairs": pairs, "threshold": "midrange", "exponent": 0.5}
+    ours = flac_loss(b, h, y, kernel=kind, balanced_rows=True, **options)
+    slow = slow_flac(b, h, y, kind=kind, reduction="mean", normalize=True, balanced_rows=True, **options)
+    assert float(ours) == pytest.approx(slow, rel=1e-9, abs=1e-12)
+    plain = float(flac_loss(b, h, y, kernel=kind, **options))
+    assert (plain == pytest.approx(slow, rel=1e-6)) == (pairs in ("same-target", "different-target"))
+
+
+def test_even_rows_need_no_balance() -> None:
+    """Two classes, two attributes, as many of each: every row has as many pairs of either kind."""
+    y, attribute = torch.arange(16) % 2, torch.arange(16) // 2 % 2
+    b, h = torch.eye(2, dtype=torch.float64)[attribute], torch.rand(16, 4, dtype=torch.float64)
+    assert float(flac_loss(b, h, y, balanced_rows=True)) == pytest.approx(float(flac_loss(b, h, y)), rel=1e-12)
 
 
 def test_the_papers_text() -> None:

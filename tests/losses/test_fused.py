@@ -25,6 +25,7 @@ OPTIONS = st.fixed_dictionaries(
         "reduction": st.sampled_from(["mean", "sum", "batch"]),
         "normalize": st.booleans(),
         "targets": st.sampled_from(["dissimilarity", "reachable"]),
+        "balanced_rows": st.booleans(),
     }
 ).filter(lambda options: options["targets"] == "dissimilarity" or options["normalize"])
 

@@ -1,48 +1,25 @@
-"""The command on the page makes the same run."""
+"""How to repeat a run: what was typed, and its config file."""
 
 import shlex
-import tomllib
-from typing import Any
 
-import pytest
+from fairflac.reporting.provenance import provenance
+from reporting.hand_made import MakeRun, table
 
-from fairflac.config.options import parse_assignments
-from fairflac.config.run_config import RunConfig, resolve
-from fairflac.reporting.provenance import command
+TYPED = "fairflac train folder flac --set 'path=/photos/it'\"'\"'s <mine>'"
 
 
-def read_back(words: list[str]) -> RunConfig:
-    assert words[:2] == ["fairflac", "train"] and words[4] == "--seed" and set(words[6::2]) <= {"--set"}
-    return resolve(words[2], words[3], int(words[5]), parse_assignments(words[7::2]))
+def test_the_typed_command_comes_first_and_the_environment_does_without(make_run: MakeRun) -> None:
+    run = make_run("flac", table(1.0, 0.2), net="simple-conv")
+    run.add_to_env(command=TYPED)
+    (made,) = provenance([run])
+    assert made.command is not None
+    typed, says, again = made.command.splitlines()
+    assert typed == TYPED and says.startswith("#") and "Abacus" in made.environment and "photos" not in made.environment
+    assert shlex.split(again) == ["fairflac", "train", "--config", "toy/flac/0123456789-s0/config.toml"]
 
 
-@pytest.mark.parametrize(
-    ("dataset", "method", "changes"),
-    [
-        ("biased-digits", "vanilla", {}),
-        ("biased-digits", "flac", {"alpha": 3.5, "epochs": 2, "channels": [2, 2, 2, 2]}),
-        ("biased-digits", "flac-b", {"bias_model.kind": "gce"}),
-        ("biased-digits", "rebias", {}),
-        ("biased-digits", "ssa", {"label_share": 0.25}),
-        ("biased-mnist", "flac", {"bias_model.seed": 3}),
-        ("celeba", "flac", {"clip_norm": 1.0}),
-        ("utkface", "flac", {}),
-        ("folder", "flac-b", {"path": '/photos/it\'s <mine> & "yours"'}),
-    ],
-)
-def test_there_and_back(dataset: str, method: str, changes: dict[str, Any]) -> None:
-    config = resolve(dataset, method, 4, changes)
-    again = read_back(shlex.split(command(tomllib.loads(config.to_toml()))))
-    assert again == config and again.run_id == config.run_id
-
-
-def test_a_bias_model_has_its_target() -> None:
-    config = resolve("biased-digits", "vanilla", 0, {"target": "colour"})
-    assert read_back(shlex.split(command(tomllib.loads(config.to_toml())))) == config
-
-
-def test_words_that_could_be_something_else_are_quoted() -> None:
-    words = command(
-        {"dataset": "d", "method": "m", "seed": 0, "net": "n", "train": {"a": "true", "b": "0.5", "c": "x y"}}
-    )
-    assert shlex.split(words)[-5::2] == ['a="true"', 'b="0.5"', 'c="x y"']
+def test_a_run_that_nobody_typed_has_its_config(make_run: MakeRun) -> None:
+    (made,) = provenance([make_run("flac", table(1.0, 0.2), net="simple-conv", dataset="my toys")])
+    assert made.command == "fairflac train --config 'my toys/flac/0123456789-s0/config.toml'"
+    (old,) = provenance([make_run("lff", table(1.0, 0.2))])
+    assert old.command is None  # its config does not name the network

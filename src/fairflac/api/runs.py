@@ -1,16 +1,17 @@
 """Train a run, measure it, write a page about it, hand it on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairflac.config.file import ConfigFile, read_config
 from fairflac.config.options import check_options
 from fairflac.config.settings import arrange
 from fairflac.errors import UserError
 from fairflac.runs.directory import Run, Workspace, finished_runs
 from fairflac.system.files import check_writable
-from fairflac.system.progress import tell
+from fairflac.system.progress import stop_requests, tell
 
 if TYPE_CHECKING:
     from fairflac.data.base import Split
@@ -22,10 +23,11 @@ AnyRun = Run | Path | str
 
 
 def train(
-    dataset: str,
-    method: str,
+    dataset: str | None = None,
+    method: str | None = None,
     *,
-    seed: int = 0,
+    config: Path | str | None = None,
+    seed: int | None = None,
     workspace: Workspace | None = None,
     resume: bool = True,
     devices: int = 1,
@@ -40,7 +42,8 @@ def train(
     Args:
         dataset: its name, as in `fairflac list datasets`.
         method: its name, as in `fairflac list methods`.
-        seed: of data, weights and order.
+        config: in place of both, the `config.toml` of a run, or its folder: all its settings, and no recipe.
+        seed: of data, weights and order; 0, or that of the config, if not given.
         workspace: where runs and data are.
         resume: go on from the last checkpoint, or train anew.
         devices: processes or GPUs on this machine.
@@ -58,19 +61,37 @@ def train(
         0.694
     """
     settings = {key: str(value) if isinstance(value, Path) else value for key, value in settings.items()}
-    arrange(dataset, method, settings)
+    asked = what_to_train(dataset, method, config, seed, settings)
 
     from fairflac.config.run_config import resolve
     from fairflac.training.pipeline import import_run, train_config
 
     workspace = workspace or Workspace()
-    config = resolve(dataset, method, seed, settings, workspace.data)
+    complete = config is not None
+    resolved = resolve(asked.dataset, asked.method, asked.seed, asked.settings, workspace.data, complete=complete)
     if isinstance(settings.get("bias_model"), str):
         import_run(Path(settings["bias_model"]), workspace)
-    run = train_config(config, workspace, resume=resume, devices=devices, num_nodes=num_nodes)
+    run = train_config(resolved, workspace, resume=resume, devices=devices, num_nodes=num_nodes)
     if run is not None and report:
         _write_page(run)
     return run
+
+
+def what_to_train(
+    dataset: str | None, method: str | None, config: Path | str | None, seed: int | None, settings: Mapping[str, Any]
+) -> ConfigFile:
+    """What was asked for, every name checked: a recipe by dataset and method, or a config file; then settings."""
+    if config is not None:
+        if dataset is not None or method is not None:
+            raise UserError(f"'{config}' names its dataset and method: leave out both, or the config")
+        file = read_config(Path(config).expanduser())
+        asked = replace(file, seed=file.seed if seed is None else seed, settings=file.changed(settings))
+    elif dataset is None or method is None:
+        raise UserError("train needs a 'dataset' and a 'method', or a config: see fairflac train --help")
+    else:
+        asked = ConfigFile(dataset, method, seed or 0, dict(settings))
+    arrange(asked.dataset, asked.method, dict(asked.settings), complete=config is not None)
+    return asked
 
 
 def _write_page(run: Run) -> None:
@@ -185,6 +206,32 @@ def report(runs: AnyRun | Sequence[AnyRun], output: Path | str = Path("report.ht
     plugins.load(["metrics"])
     write(found, output)
     return found
+
+
+def serve(runs: Path | str = Path("runs"), *, port: int | None = None, started: Callable[[str], object] = tell) -> None:
+    """Show the runs of a folder in a browser on this machine, until Ctrl-C or SIGTERM. Nothing is written.
+
+    Args:
+        runs: the folder with runs in it; what begins there later appears by itself.
+        port: of 127.0.0.1; 0 takes a free one, and without it 8421 or a free one.
+        started: is told the address once it answers.
+
+    Example:
+        >>> fairflac.serve("runs")  # doctest: +SKIP
+        http://127.0.0.1:8421/
+    """
+    root = Path(runs).expanduser()
+    if not root.is_dir():
+        raise UserError(f"there is no folder '{root}': give one with runs in it")
+
+    from fairflac.config import plugins
+    from fairflac.serving.server import Server
+
+    plugins.load(["metrics"])
+    server = Server(root, port)
+    with stop_requests() as stop, server.running():
+        started(server.address)
+        stop.wait()
 
 
 def export(run: AnyRun, to: str, output: Path | str | None = None, *, licence: str = "other") -> "Exported":

@@ -49,7 +49,7 @@ class AuditedImages:
 def select_images(model: Classifier, selection: ImageSelection) -> AuditedImages:
     """From a folder, a CSV file or a dataset."""
     check_images(selection.name)
-    path, run = Path(selection.name).expanduser(), _run_of(model)
+    path, run = Path(selection.name).expanduser(), run_of(model)
     if selection.name in DATASETS:
         parts, notes = _of_dataset(selection.name, selection.changes, selection, run)
     elif selection.changes:
@@ -109,7 +109,7 @@ def _of_user(path: Path, model: Classifier, selection: ImageSelection) -> tuple[
     return (found.part(split), found.part("train")), [*notes, *found.notes]
 
 
-def _run_of(model: Classifier) -> RunConfig | None:
+def run_of(model: Classifier) -> RunConfig | None:
     """How the model was made, where it is a run directory or what `debias` left."""
     path = Path(model.source)
     home = path if (path / CONFIG).is_file() else kept_run(path)

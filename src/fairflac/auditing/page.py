@@ -1,33 +1,37 @@
-"""An audit as one page that needs nothing else: the answer, what it rests on, and the images that decide."""
+"""Audits as one page that needs nothing else: the answer in a picture and a few sentences, the images that the models
+are surest and wrong about, and below, folded where it is long, what the answer rests on.
+"""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from fairflac import __version__
+from fairflac.auditing.answer import answer, contrast
 from fairflac.auditing.cues import CUES, Followed
-from fairflac.auditing.pipeline import NO_PROOF, SAME, Audit, discovery_sentences, verdict
-from fairflac.auditing.shortcuts import FoundShortcut
+from fairflac.auditing.frame import COMPARED, NumberRow, NumberTable, p_value, render_page
+from fairflac.auditing.pipeline import NO_PROOF, SAME, Audit, verdict
+from fairflac.auditing.several import SideBySide, one_model, same_found
+from fairflac.auditing.text import found_title, guess_numbers, guessed_groups, names_of, unsaid
 from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.resample import centre_crop
-from fairflac.discovering.page import belief_json, reasons
-from fairflac.metrics import Measured, group_table, measure
-from fairflac.metrics.evidence import Guessed, strength, usual_values
-from fairflac.metrics.scores import UNKNOWN, percent
+from fairflac.discovering.page import reasons
+from fairflac.metrics import Measured
+from fairflac.metrics.comparison import Difference
+from fairflac.metrics.evidence import Guessed, strength
+from fairflac.metrics.scores import percent
 from fairflac.reporting.conclusions import DRAWN, GUESS
-from fairflac.reporting.naming import Names
-from fairflac.reporting.page import environment
 from fairflac.reporting.pictures import Sprite, sprite
-from fairflac.reporting.results import GroupTable, group_tables
-from fairflac.reporting.text import span, with_range
-from fairflac.reporting.typical import YOURS, FoundSection, GuessedGroups, found_section
+from fairflac.reporting.results import class_lines, group_tables
+from fairflac.reporting.text import span
+from fairflac.reporting.typical import YOURS, FoundSection, found_section
 from fairflac.runs.gallery import shrink
 from fairflac.system.files import write_text
-from fairflac.system.tables import text_table
 
+SUREST = 3  # mistakes of each model on the first screen
 MISTAKES = 12
 SIDE = 96  # pixels of an image on the page, at most
 
@@ -41,86 +45,140 @@ class CaptionedImage:
     lines: tuple[str, ...]
 
 
+Trio = tuple[CaptionedImage, CaptionedImage, CaptionedImage]  # an image, the one that gave its cue, what came of it
+
+
 @dataclass(frozen=True)
-class AuditExamples:
-    sprite: Sprite | None  # None: there is nothing to show
-    found: list[FoundSection]  # a section for each shortcut that discovery found
-    cue: Followed | None  # the most followed
-    trios: list[
-        tuple[CaptionedImage, CaptionedImage, CaptionedImage]
-    ]  # an image, the one that gave its cue, and what came of it
+class ModelExamples:
+    """Images that tell something of one model."""
+
+    surest: list[CaptionedImage]
+    wrong: int  # mistakes in all
+    cue: Followed | None  # the most followed; None: there is nothing to see
+    trios: list[Trio]
     mistakes: list[CaptionedImage]  # as the bias model has it, the surest first
 
 
-def write(audit: Audit, path: Path) -> None:
-    write_text(path, render(audit))
+@dataclass
+class PageImages:
+    """All images of the page, which become one."""
+
+    images: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, image: np.ndarray, name: object, *lines: str) -> CaptionedImage:
+        self.images.append(shrink(image, SIDE))
+        return CaptionedImage(len(self.images) - 1, str(name), lines)
+
+    def sprite(self) -> Sprite | None:
+        """None: there is nothing to show. Models that see images of other sizes show them alike."""
+        if not self.images:
+            return None
+        height, width = (max(image.shape[axis] for image in self.images) for axis in (0, 1))
+        return sprite(np.stack([_scaled(image, height, width) for image in self.images]))
 
 
-def render(audit: Audit) -> str:
-    template = environment("fairflac.auditing").get_template("audit.html")
-    return template.render(
-        audit=audit,
-        said=verdict(audit),
-        examples=audit_examples(audit),
-        unsaid=_unsaid(audit),
+def _scaled(image: np.ndarray, height: int, width: int) -> np.ndarray:
+    if image.shape[:2] == (height, width):
+        return image
+    return np.asarray(Image.fromarray(np.ascontiguousarray(image)).resize((width, height), Image.Resampling.NEAREST))
+
+
+def write(found: Audit | SideBySide, path: Path) -> None:
+    write_text(path, render(found))
+
+
+def render(found: Audit | SideBySide) -> str:
+    several = one_model(found) if isinstance(found, Audit) else found
+    images, audits = PageImages(), several.audits
+    alike = same_found(audits)
+    sections = _found_sections(several if alike else one_model(next(iter(audits.values()))), images)
+    examples = {name: _examples(several, name, images) for name in audits}
+    return render_page(
+        "audit.html",
+        several=several,
+        alone=len(audits) == 1,
+        answer=answer(several),
+        contrast=contrast(several),
+        said={name: verdict(one) for name, one in audits.items()},
+        examples=examples,
+        sections=sections,
+        found_by=None if alike else next(iter(audits)),
+        unsaid=list(dict.fromkeys(line for one in audits.values() for line in unsaid(one))),
+        notes=_notes(audits),
+        comparisons=[table for name in several.others if (table := _comparison(several, name))],
+        classes=_class_table(several),
+        cues=_cue_table(audits),
+        guess=_guess_table({name: one.guessed for name, one in audits.items()}),
+        beside=[_guess_table(by_model) for by_model in _found_by_model(several)] if alike else [],
+        groups=_group_tables(several),
+        same={name: SAME for name, one in audits.items() if one.found_alike},
+        sprite=images.sprite(),
         yours=YOURS,
-        guess_numbers=guess_numbers,
-        meanings={name: cue.meaning for name, cue in CUES.items()},
-        groups=group_tables({MODEL: audit.table}, names_of(audit)),
-        model=MODEL,
         drawn=DRAWN,
         what_a_guess_is=GUESS,
-        same=SAME if audit.found_alike else "",
         no_proof=NO_PROOF,
         version=__version__,
     )
 
 
-def audit_examples(audit: Audit) -> AuditExamples:
-    images: list[np.ndarray] = []
-    names, table, data = names_of(audit), audit.table, audit.images.data
+def _notes(audits: Mapping[str, Audit]) -> dict[str, list[str]]:
+    """Which images; once, where all models have the same to say of them."""
+    notes = {name: list(one.images.notes) for name, one in audits.items()}
+    return {"": next(iter(notes.values()))} if len({*map(tuple, notes.values())}) == 1 else notes
+
+
+def _examples(several: SideBySide, name: str, images: PageImages) -> ModelExamples:
+    audit = several.audits[name]
+    data, table, names = audit.images.data, audit.table, names_of(audit)
     said = [names.of_class(int(label)) for label in table.prediction]
 
-    def captioned(row: int, *lines: str, image: np.ndarray | None = None) -> CaptionedImage:
-        images.append(shrink(_seen(data, row) if image is None else image, SIDE))
-        return CaptionedImage(len(images) - 1, str(data.names[row]), lines)
+    def shown(row: int, *lines: str) -> CaptionedImage:
+        return images.add(_seen(data, row), data.names[row], *lines)
 
-    found = [
-        found_section(_title(number, one), reasons(one.candidate.belief), _groups(audit, one), SIDE, images)
-        for number, one in enumerate(audit.found.shortcuts)
-    ]
+    surest = [shown(row, *_answers(several, name, row)) for row in surest_and_wrong(audit)]
     cue = audit.followed[0] if audit.followed and strength("cue", audit.followed[0].difference) else None
     trios = [
         (
-            captioned(row, f"“{said[row]}”"),
-            captioned(giver, f"“{said[giver]}”"),
-            captioned(row, f"“{said[giver]}”", image=changed),
+            shown(row, f"“{said[row]}”"),
+            shown(giver, f"“{said[giver]}”"),
+            images.add(changed, data.names[row], f"“{said[giver]}”"),
         )
         for row, giver, changed in (cue.examples if cue else ())
     ]
-    surest = [] if audit.found_alike else surest_with_the_guess(audit)
-    mistakes = [captioned(row, names.of_class(int(table.y[row])), f"“{said[row]}”") for row in surest]
-    return AuditExamples(sprite(np.stack(images)) if images else None, found, cue, trios, mistakes)
+    both = [] if audit.found_alike else surest_with_the_guess(audit)
+    mistakes = [shown(row, names.of_class(int(table.y[row])), f"“{said[row]}”") for row in both]
+    return ModelExamples(surest, int((table.prediction != table.y).sum()), cue, trios, mistakes)
 
 
-def _title(number: int, one: FoundShortcut) -> str:
-    return f"Shortcut {number + 1}, found by {one.candidate.witness} on {one.candidate.features}"
+def _answers(several: SideBySide, name: str, row: int) -> list[str]:
+    """The class of an image, and what each model that was shown it says."""
+    own = several.audits[name]
+    lines = [f"is {names_of(own).of_class(int(own.table.y[row]))}"]
+    asked = several.audits if several.same_images else {name: own}
+    for other, audit in asked.items():
+        said = names_of(audit).of_class(int(audit.table.prediction[row]))
+        who = "" if len(several.audits) == 1 else f"{other}: "
+        lines.append(f"{who}“{said}”, {100 * float(audit.table.score[row]):.0f} % sure")
+    return lines
 
 
-def _groups(audit: Audit, one: FoundShortcut) -> GuessedGroups:
-    """Of the audited images, as the model sees them."""
-    data = audit.images.data
-    seen, usual = centre_crop(data.images, data.task.image_size), usual_values(one.counts)
-    return GuessedGroups(seen, data.names, data.task.classes, data.y, one.value, one.confidence, usual)
+def surest_and_wrong(audit: Audit) -> list[int]:
+    """Rows of the few mistakes that the model is surest of."""
+    table = audit.table
+    return _surest(audit, table.prediction != table.y, SUREST)
 
 
 def surest_with_the_guess(audit: Audit) -> list[int]:
     """Rows where model and bias model make the same mistake; those that the model is surest of first."""
     table = audit.table
     assert table.guess is not None
-    wrong = np.flatnonzero((table.prediction == table.guess) & (table.prediction != table.y))
-    rows: list[int] = wrong[np.argsort(-table.score[wrong], kind="stable")][:MISTAKES].tolist()
-    return rows
+    return _surest(audit, (table.prediction == table.guess) & (table.prediction != table.y), MISTAKES)
+
+
+def _surest(audit: Audit, chosen: np.ndarray, most: int) -> list[int]:
+    rows = np.flatnonzero(chosen)
+    surest: list[int] = rows[np.argsort(-audit.table.score[rows], kind="stable")][:most].tolist()
+    return surest
 
 
 def _seen(data: BiasedDataset, row: int) -> np.ndarray:
@@ -128,161 +186,101 @@ def _seen(data: BiasedDataset, row: int) -> np.ndarray:
     return centre_crop(data.images[row], data.task.image_size)
 
 
-MODEL = "right"  # the heading of the model's share of right answers
-SUMMARY = ("unbiased", "aligned", "conflicting", "worst_group")
-FEW = 12  # groups that a terminal shows
-NAMED = 2  # images of each kind that a terminal names
-
-
-def as_text(audit: Audit) -> str:
-    """The answer first, then what it rests on."""
-    said = verdict(audit)
-    parts = [
-        f"{said.word}: {', '.join(said.on)}" if said.on else said.word,
-        *(f"  {reason}" for reason in said.reasons),
-        "",
-        f"{audit.source}: {' '.join(audit.images.notes)} Right: {with_range(audit.accuracy)}.",
-        *_found_lines(audit),
-        "",
-        "How often the model names the class that a cue was taken from",
-        text_table([["cue", "taken from there", "from its own", "difference", "95 %", "n"], *_cue_lines(audit)]),
-        "",
-        f"Does it go along with a bias model? {GUESS} It is small, was stopped early, and was {audit.how}.",
-        _number_table(audit.guessed),
-        *([SAME] if audit.found_alike else []),
-    ]
-    for attribute, table in zip(audit.table.bias, group_tables({MODEL: audit.table}, names_of(audit)), strict=True):
-        parts += ["", *_group_lines(audit, attribute, table)]
-    return "\n".join(parts)
-
-
-def as_json(audit: Audit) -> dict[str, Any]:
-    said = verdict(audit)
-    return {
-        "model": audit.source,
-        "notes": audit.images.notes,
-        "verdict": said.word,
-        "leans_on": said.on,
-        "reasons": said.reasons,
-        "n": len(audit.table),
-        "accuracy": audit.accuracy._asdict(),
-        "discovery": {
-            "searched": audit.found.searched,
-            "features": audit.found.features,
-            "said": discovery_sentences(audit),
-            "shortcuts": [_found_json(audit, one) for one in audit.found.shortcuts],
-        },
-        "cues": {
-            one.cue: {
-                "meaning": CUES[one.cue].meaning,
-                **{part: getattr(one, part)._asdict() for part in ("follows", "anyway", "difference")},
-            }
-            for one in audit.followed
-        },
-        "bias_model": {
-            "trained": audit.how,
-            "better_than_chance": not audit.guessed.by_chance,
-            **_numbers_json(audit.guessed),
-        },
-        "gaps": {name: gap._asdict() for name, gap in audit.gaps.items()},
-        "metrics": {name: one._asdict() for name, one in measure(audit.table).items()},
-        "groups": {name: [row._asdict() for row in group_table(audit.table, name)] for name in audit.table.bias},
-        "classes": audit.images.data.task.classes,
-        "attributes": {name: one.values for name, one in audit.images.data.task.attributes.items()},
-    }
-
-
-def _found_json(audit: Audit, one: FoundShortcut) -> dict[str, Any]:
-    groups = _groups(audit, one)
-    return {
-        **belief_json(one.candidate),
-        "counts": one.counts.tolist(),
-        "strength": one.guessed.strength.name.lower(),
-        "model": _numbers_json(one.guessed),
-        "typical": {
-            label: {"usual": groups.named(usual), "other": groups.named(other)}
-            for label, usual, other in groups.typical()
-        },
-    }
-
-
-def _numbers_json(guessed: Guessed) -> dict[str, Any]:
-    return {name: one and one._asdict() for name, one in guess_numbers(guessed).items()}
-
-
-def guess_numbers(guessed: Guessed) -> dict[str, Measured | None]:
-    """What is known beside guesses, by its name in tables."""
-    lean = guessed.lean
-    right = {} if guessed.found else {"guesses that are right, classes counting alike": guessed.right}
-    return right | {
-        "model right, where the guess is right": guessed.agree,
-        "model right, where the guess is wrong": guessed.disagree,
-        "gap, the difference of the two": guessed.gap,
-        "model names the wrong guess": lean and lean.follows,
-        "model names it for others of the class": lean and lean.elsewhere,
-        "lean, the difference of the two": lean and lean.difference,
-    }
-
-
-def _number_table(guessed: Guessed) -> str:
-    return text_table([["", "", "95 %", "n"], *([name, *_cells(one)] for name, one in guess_numbers(guessed).items())])
-
-
-def _found_lines(audit: Audit) -> list[str]:
-    """Each found shortcut in numbers, and what to look at; in a sentence, where there is none and that is not said."""
-    lines = ["", *unsaid] if (unsaid := _unsaid(audit)) else []
-    for number, one in enumerate(audit.found.shortcuts):
-        groups = _groups(audit, one)
-        lines += ["", f"{_title(number, one)}: images by class and guessed value", text_table(groups.table())]
-        lines += ["", _number_table(one.guessed), "", *_typical_lines(groups), "Their pictures are on the page (-o)."]
-    return lines
-
-
-def _unsaid(audit: Audit) -> list[str]:
-    """What is to be said of discovery beside the reasons of the verdict."""
-    said = verdict(audit).reasons
-    return [sentence for sentence in discovery_sentences(audit) if sentence not in said]
-
-
-def _typical_lines(groups: GuessedGroups) -> list[str]:
-    """Names of a few images of each class, to look at."""
+def _found_sections(several: SideBySide, images: PageImages) -> list[FoundSection]:
+    """Discovery asks no model: what it found is shown once."""
+    audit = next(iter(several.audits.values()))
     return [
-        f"{label}: usually as {_few(groups.named(usual))}; otherwise as {_few(groups.named(other))}"
-        for label, usual, other in groups.typical()
+        found_section(
+            found_title(number, one), reasons(one.candidate.belief), guessed_groups(audit, one), SIDE, images.images
+        )
+        for number, one in enumerate(audit.found.shortcuts)
     ]
 
 
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:NAMED]) or "none"
-
-
-def names_of(audit: Audit) -> Names:
-    task = audit.images.data.task
-    return Names(list(task.classes), {name: list(one.values) for name, one in task.attributes.items()})
-
-
-def _group_lines(audit: Audit, attribute: str, table: GroupTable) -> list[str]:
-    """The summary; every group as well, where they are few."""
-    only = {attribute: audit.table.bias[attribute]}
-    numbers = measure(replace(audit.table, bias=only, repeats={}))
-    shown = {name.replace("_", " "): numbers.get(name) for name in SUMMARY} | {"gap": audit.gaps.get(attribute)}
-    lines = [[name, "", *_cells(one)] for name, one in shown.items()]
-    if len(table.groups) <= FEW:
-        lines += [[f"{g.label}, {g.value}", _yes(g.aligned), *_cells(g.accuracy[MODEL])] for g in table.groups]
-    more = [] if len(table.groups) <= FEW else [f"All {len(table.groups)} groups: --json, or -o for a page."]
-    return [text_table([[f"class and {table.attribute}", "go together", MODEL, "95 %", "n"], *lines]), *more]
-
-
-def _cue_lines(audit: Audit) -> Sequence[Sequence[str]]:
+def _found_by_model(several: SideBySide) -> list[dict[str, Guessed]]:
+    """For each found shortcut, how every model does beside it."""
+    count = len(next(iter(several.audits.values())).found.shortcuts)
     return [
-        [one.cue, percent(one.follows.value), percent(one.anyway.value), *_cells(one.difference)]
-        for one in audit.followed
+        {name: one.found.shortcuts[place].guessed for name, one in several.audits.items()} for place in range(count)
     ]
 
 
-def _cells(one: Measured | None) -> list[str]:
-    return [UNKNOWN] * 3 if one is None else [percent(one.value), span(one), f"{one.n:,}"]
+def _guess_table(by_model: Mapping[str, Guessed]) -> NumberTable:
+    numbers = {name: guess_numbers(one) for name, one in by_model.items()}
+    rows = [NumberRow(what, [one[what] for one in numbers.values()]) for what in next(iter(numbers.values()))]
+    return NumberTable("Shares of images, with 95 % ranges.", "what", _columns(by_model, "share"), rows)
 
 
-def _yes(fact: bool) -> str:
-    return "yes" if fact else "no"
+def _columns(by_model: Mapping[str, object], alone: str) -> list[str]:
+    return [alone] if len(by_model) == 1 else list(by_model)
+
+
+def _cue_table(audits: Mapping[str, Audit]) -> NumberTable:
+    by_cue = {name: {one.cue: one for one in audit.followed} for name, audit in audits.items()}
+    order = [one.cue for audit in audits.values() for one in audit.followed]
+    what = "Share of the images for which the model names the class that the cue was taken from, with 95 % ranges"
+    if len(audits) == 1:
+        (found,) = by_cue.values()
+        rows = [
+            NumberRow(cue, [one.follows, one.anyway, one.difference], CUES[cue].meaning) for cue, one in found.items()
+        ]
+        return NumberTable(f"{what}.", "cue", ["cue of another class", "cue of the same class", "difference"], rows)
+    rows = [
+        NumberRow(cue, [(each := found.get(cue)) and each.difference for found in by_cue.values()], CUES[cue].meaning)
+        for cue in dict.fromkeys(order)
+    ]
+    caption = f"{what}: with a cue of another class minus with one of the same class."
+    return NumberTable(caption, "cue", list(audits), rows)
+
+
+def _group_tables(several: SideBySide) -> list[NumberTable]:
+    """Of models that saw the same images; else of the first."""
+    first = next(iter(several.audits.values()))
+    shown = several.audits if several.same_images else {several.first: first}
+    tables = group_tables({name: one.table for name, one in shown.items()}, names_of(first))
+    return [
+        NumberTable(
+            "Share of the images of each group that is named rightly, with 95 % ranges. “few”: fewer than 30 images, "
+            "which say little.",
+            f"class and {table.attribute}",
+            ["go together", *_columns(shown, "right")],
+            [
+                NumberRow(
+                    f"{group.label}, {group.value}",
+                    ["yes" if group.aligned else "no", *group.accuracy.values()],
+                    mark="few" if group.small else "",
+                )
+                for group in table.groups
+            ],
+            title=f"Groups of class and {table.attribute}",
+        )
+        for table in tables
+    ]
+
+
+def _class_table(several: SideBySide) -> NumberTable:
+    first = next(iter(several.audits.values()))
+    shown = several.audits if several.same_images else {several.first: first}
+    lines = class_lines({name: one.table for name, one in shown.items()}, names_of(first))
+    rows = [NumberRow(line.label, list(line.accuracy.values())) for line in lines]
+    return NumberTable(
+        "Share of the images of each class that is named rightly, with 95 % ranges.",
+        "class",
+        _columns(shown, "right"),
+        rows,
+    )
+
+
+def _comparison(several: SideBySide, name: str) -> NumberTable | None:
+    """Image by image with the first model."""
+    rows = [NumberRow(one.what, _difference(one.difference)) for one in several.differences(name)]
+    if not rows:
+        return None
+    title = f"{name} against {several.first}, image by image"
+    return NumberTable(COMPARED, "images", [several.first, name, "difference", "p"], rows, title=title)
+
+
+def _difference(one: Difference) -> list[Measured | str | None]:
+    ends = span(Measured(one.difference, one.low, one.high, one.n))
+    points = f"{100 * one.difference:+.1f} ({ends}, n = {one.n:,})"
+    return [percent(one.first), percent(one.second), points, p_value(one.p)]

@@ -10,8 +10,8 @@ import numpy as np
 
 from fairflac.auditing.cues import CUES, Followed, follow
 from fairflac.auditing.images import FEWEST, AuditedImages
-from fairflac.auditing.shortcuts import FoundShortcut, FoundShortcuts, find_shortcuts
-from fairflac.discovery.guesses import guesses
+from fairflac.auditing.shortcuts import FoundShortcut, FoundShortcuts, OfferedShortcuts, offered_shortcuts
+from fairflac.discovery.guesses import Guesses, guesses
 from fairflac.errors import UserError
 from fairflac.inference.model import Classifier, predictions
 from fairflac.metrics import Measured
@@ -44,22 +44,45 @@ class Audit:
         return bool(self.guessed.strength and not self.unexplained.strength)
 
 
-def audit(model: Classifier, images: AuditedImages, root: Path, *, seed: int = 0, silent: bool = False) -> Audit:
+@dataclass(frozen=True)
+class Study:
+    """What images show before any model is asked; several models of the same images share it."""
+
+    offered: OfferedShortcuts
+    guesses: Guesses
+
+
+def study(images: AuditedImages, root: Path, *, seed: int = 0, silent: bool = False) -> Study:
     """`root`: of datasets, where the cache and the ImageNet weights are."""
+    offered = offered_shortcuts(images, root, seed=seed, silent=silent)
+    return Study(offered, guesses(images.data, images.training, seed, silent=silent))
+
+
+def audit(
+    model: Classifier,
+    images: AuditedImages,
+    root: Path,
+    *,
+    seed: int = 0,
+    silent: bool = False,
+    studied: Study | None = None,
+) -> Audit:
+    """`root`: as for `study`, whose outcome may be given where there is one."""
     data = images.data
     if len(data) < FEWEST:
         raise UserError(f"{len(data)} images are too few for an audit: give {FEWEST} or more")
     table = predictions(model, data, silent=silent)
     followed = follow(model, data.images, table.prediction, silent=silent)
-    found = find_shortcuts(table, images, root, seed=seed, silent=silent)
-    guess = guesses(data, images.training, seed, silent=silent)
+    known = studied or study(images, root, seed=seed, silent=silent)
+    classes, guess = len(data.task.classes), known.guesses
+    found = known.offered.beside(table, classes)
     table = replace(table, guess=guess.guess)
     explained = np.zeros(len(table), dtype=bool)
     for one in found.shortcuts:
         if one.guessed.strength:
             explained |= one.suggested != table.y
     guessed, unexplained = (
-        beside_guess(part, classes=len(data.task.classes), trial=(guess.trial_y, guess.trial_guess))
+        beside_guess(part, classes=classes, trial=(guess.trial_y, guess.trial_guess))
         for part in (table, table.take(~explained))
     )
     right, gaps = share(table.prediction == table.y), attribute_gaps(table)

@@ -10,7 +10,7 @@ from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.discovery.features import FeatureExtractor, extract, extractors, standardised
 from fairflac.discovery.search import FEWEST, Candidate, search
-from fairflac.discovery.witnesses import Testimony, carried_over
+from fairflac.discovery.witnesses import carried_over
 from fairflac.metrics.evidence import Guessed, aligned_class, beside_guess, count_guesses
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.representation import subsample
@@ -19,14 +19,13 @@ MOST = 10_000  # images that are searched, which takes about a minute
 
 
 @dataclass(frozen=True)
-class FoundShortcut:
-    """Groups that discovery believes in, and how the audited model does beside them."""
+class OfferedShortcut:
+    """Groups that discovery believes in; no model is asked for them."""
 
     candidate: Candidate  # who found them, and what speaks for them; its testimony is of the searched images
     counts: np.ndarray  # (C, K) searched images by class and value
     value: np.ndarray  # (N,) of the audited images
     confidence: np.ndarray  # (N,)
-    guessed: Guessed
 
     @property
     def suggested(self) -> np.ndarray:
@@ -36,18 +35,35 @@ class FoundShortcut:
 
 
 @dataclass(frozen=True)
-class FoundShortcuts:
+class FoundShortcut(OfferedShortcut):
+    """And how the audited model does beside them."""
+
+    guessed: Guessed
+
+
+@dataclass(frozen=True)
+class OfferedShortcuts:
     """What came of discovery."""
 
     searched: str  # which images, in words
     features: tuple[str, ...]  # which kinds were looked at
-    shortcuts: tuple[FoundShortcut, ...]  # the believed ones, in the order in which they were found
+    shortcuts: tuple[OfferedShortcut, ...]  # the believed ones, in the order in which they were found
     left_out: str = ""  # why nothing was searched
 
+    def beside(self, table: Predictions, classes: int) -> "FoundShortcuts":
+        """Whether the model whose predictions these are follows them."""
+        found = tuple(_measured(one, table, classes) for one in self.shortcuts)
+        return FoundShortcuts(self.searched, self.features, found, self.left_out)
 
-def find_shortcuts(
-    table: Predictions, images: AuditedImages, root: Path, *, seed: int = 0, silent: bool = False
-) -> FoundShortcuts:
+
+@dataclass(frozen=True)
+class FoundShortcuts(OfferedShortcuts):
+    """And what the audited model makes of it."""
+
+    shortcuts: tuple[FoundShortcut, ...]
+
+
+def offered_shortcuts(images: AuditedImages, root: Path, *, seed: int = 0, silent: bool = False) -> OfferedShortcuts:
     """In the training images, where there are some: test images are often chosen so that no shortcut works.
 
     What is found there is carried over to the audited images. `root`: of datasets, where the cache and the ImageNet
@@ -58,7 +74,7 @@ def find_shortcuts(
     rows = subsample(len(among), MOST)
     y, which = among.y[rows], f"{len(rows):,} {kind} images"
     if left_out := _too_few(y, data.task.classes):
-        return FoundShortcuts(which, (), (), left_out)
+        return OfferedShortcuts(which, (), (), left_out)
     others = None if training is None else training.take(rows)
     searched, audited = {}, {}
     for extractor in extractors(root):
@@ -72,8 +88,8 @@ def find_shortcuts(
             said = carried_over(searched[kind], testimony.value, audited[kind])
             if others is None:  # no image is guessed by a model that was trained on it
                 said.value[rows], said.confidence[rows] = testimony
-            shortcuts.append(_measured(one.best, y, table, said, len(data.task.classes)))
-    return FoundShortcuts(which, tuple(searched), tuple(shortcuts))
+            shortcuts.append(OfferedShortcut(one.best, count_guesses(y, testimony.value), *said))
+    return OfferedShortcuts(which, tuple(searched), tuple(shortcuts))
 
 
 def _too_few(y: np.ndarray, classes: tuple[str, ...]) -> str:
@@ -93,8 +109,6 @@ def _features(extractor: FeatureExtractor, data: BiasedDataset, cache: Path, sil
     return extract(extractor, centre_crop(data.images, data.task.image_size), cache, silent=silent)
 
 
-def _measured(one: Candidate, y: np.ndarray, table: Predictions, said: Testimony, classes: int) -> FoundShortcut:
-    """`y`: of the searched images; `said`: of the audited ones, whose predictions are in the table."""
-    counts = count_guesses(y, one.testimony.value)
-    guessed = beside_guess(replace(table, guess=said.value), aligned_class(counts), classes=classes, found=True)
-    return FoundShortcut(one, counts, *said, guessed)
+def _measured(one: OfferedShortcut, table: Predictions, classes: int) -> FoundShortcut:
+    guessed = beside_guess(replace(table, guess=one.value), aligned_class(one.counts), classes=classes, found=True)
+    return FoundShortcut(one.candidate, one.counts, one.value, one.confidence, guessed)

@@ -16,12 +16,14 @@ from fairflac.cli import (
     demo,
     discover,
     doctor,
+    embed,
     evaluate,
     export,
     figures,
     predict,
     report,
     reproduce,
+    serve,
     train,
     tune,
 )
@@ -29,6 +31,7 @@ from fairflac.cli import list as list_command
 from fairflac.cli.options import Commands, Plugin
 from fairflac.config import plugins
 from fairflac.errors import Stopped, UserError, describe_os_error, in_plain_words
+from fairflac.system import invocation
 from fairflac.system.bf16 import keep_clear_of_broken_amx
 
 app = typer.Typer(
@@ -46,6 +49,7 @@ app.command("train")(train.train_command)
 app.command("tune")(tune.tune_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.command("predict")(predict.predict_command)
+app.command("embed")(embed.embed_command)
 app.command("export")(export.export_command)
 app.command("debias")(debias.debias_command)
 app.command("discover")(discover.discover_command)
@@ -53,6 +57,7 @@ app.command("audit")(audit.audit_command)
 app.command("compare")(compare.compare_command)
 app.command("figures")(figures.figures)
 app.command("report")(report.report_command)
+app.command("serve")(serve.serve_command)
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("doctor")(doctor.doctor)
 
@@ -87,6 +92,7 @@ def main() -> None:
     keep_clear_of_broken_amx()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold what is no text, as on stderr
+    invocation.remember(sys.argv[1:])
     try:
         sys.exit(app(prog_name="fairflac", standalone_mode=False))
     except UserError as error:

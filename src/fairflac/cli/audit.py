@@ -1,4 +1,4 @@
-"""`fairflac audit MODEL DATA`."""
+"""`fairflac audit MODEL… DATA`, and `fairflac audit PREDICTIONS.csv`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,14 +8,23 @@ import typer
 from fairflac.cli.evaluate import SplitName
 from fairflac.cli.options import AllowOutside, Data, Json, Seed, Set, Strict
 
-MODEL_HELP = "A run directory, an exported model, a TorchScript, ONNX or weight file, or module:function."
-DATA_HELP = "A folder with a subfolder for each class, a CSV file, or a dataset (see fairflac list datasets)."
+MODEL_HELP = (
+    "MODEL, one or several to be compared with the first: a run directory, an exported model, a TorchScript, ONNX or "
+    "weight file, or module:function."
+)
+DATA_HELP = "DATA: a folder with a subfolder for each class, a CSV file, or a dataset (see fairflac list datasets)."
+
+
+ALONE_HELP = "Or one CSV file of predictions (label, prediction or scores, attributes) and nothing else."
+TABLES = (".csv", ".tsv", ".txt")
 
 
 def audit_command(
-    model: Annotated[str, typer.Argument(help=MODEL_HELP)],
-    images: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
+    words: Annotated[list[str], typer.Argument(metavar="MODEL... DATA", help=f"{MODEL_HELP} {DATA_HELP} {ALONE_HELP}")],
     data: Data,
+    names: Annotated[
+        list[str], typer.Option("--name", metavar="NAME", help="What a model is called; once for each of several.")
+    ] = [],  # noqa: B006 (typer copies it)
     split: Annotated[
         SplitName | None, typer.Option(help="Which part of the data; test where there are parts, else all images.")
     ] = None,
@@ -28,6 +37,20 @@ def audit_command(
     attributes: Annotated[
         list[str], typer.Option("--attribute", metavar="COLUMN", help="Of a CSV file; all others if not given.")
     ] = [],  # noqa: B006 (typer copies it)
+    label: Annotated[
+        str | None, typer.Option("--label-column", metavar="COLUMN", help="Of predictions: the true class.")
+    ] = None,
+    prediction: Annotated[
+        list[str],
+        typer.Option("--prediction-column", metavar="COLUMN", help="The predicted class; several are compared."),
+    ] = [],  # noqa: B006
+    prefix: Annotated[
+        str | None,
+        typer.Option("--score-prefix", metavar="TEXT", help="Before a class in the name of its column of scores."),
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Of two predicted classes, that rates are about; the second.")
+    ] = None,
     seed: Seed = 0,
     changes: Set = [],  # noqa: B006
     allow_outside: AllowOutside = False,
@@ -39,32 +62,73 @@ def audit_command(
     Discovery finds groups that the classes go with, from frozen features, as fairflac discover does: does the model
     follow them? Simple cues (colour, brightness, fine detail, border, corners) are exchanged between images: does it
     follow these? A small bias model, trained on the spot, shows where what is easy goes against the class. Columns of
-    a CSV file are attributes, and the groups they make are measured too.
+    a CSV file are attributes, and the groups they make are measured too. Several models (before and after) are asked
+    about the same images, and compared image by image.
+
+    Of predictions that were made elsewhere (a CSV file with columns such as label, prediction, sex), say whether they
+    treat groups alike.
     """
     import json as json_format
 
-    from fairflac.api.images import audit
-    from fairflac.config.options import parse_assignments
-    from fairflac.runs.directory import Workspace
+    from fairflac.errors import UserError
 
-    found = audit(
-        model,
-        images,
-        split=None if split is None else split.value,
-        output=output,
-        net=net,
-        size=size,
-        classes=classes.split(",") if classes else None,
-        attributes=attributes,
-        seed=seed,
-        workspace=Workspace(data=data),
-        allow_outside=allow_outside,
-        strict=strict,
-        settings=parse_assignments(changes),
-    )
+    *models, images = words
+    of_predictions = not models and Path(images).suffix.lower() in TABLES
+    if not models and not of_predictions:
+        raise UserError(
+            f"Missing argument 'DATA': give images to audit '{images}' on, or a CSV file of predictions in its place"
+        )
+    for_models = {"name": names, "split": split, "net": net, "size": size, "classes": classes, "set": changes}
+    columns = {"label-column": label, "prediction-column": prediction, "score-prefix": prefix, "positive": positive}
+    for name, given in (for_models if of_predictions else columns).items():
+        if given:
+            which = "a model and its images" if of_predictions else "a CSV file of predictions alone"
+            raise UserError(f"--{name} is for {which}: leave it out")
 
-    from fairflac.auditing.page import as_json, as_text
+    shown: str | dict[str, object]
+    if of_predictions:
+        from fairflac.api.images import audit_predictions
+        from fairflac.auditing import fairness_page
 
-    typer.echo(json_format.dumps(as_json(found), indent=1) if json else as_text(found))
+        predicted = audit_predictions(
+            images,
+            label=label,
+            prediction=prediction,
+            score_prefix=prefix,
+            attributes=attributes,
+            positive=positive,
+            output=output,
+        )
+        shown = fairness_page.as_json(predicted) if json else fairness_page.as_text(predicted)
+    else:
+        from fairflac.api.images import audit
+        from fairflac.config.options import parse_assignments
+        from fairflac.runs.directory import Workspace
+
+        found = audit(
+            models if len(models) > 1 else models[0],
+            images,
+            names=names,
+            split=None if split is None else split.value,
+            output=output,
+            net=net,
+            size=size,
+            classes=classes.split(",") if classes else None,
+            attributes=attributes,
+            seed=seed,
+            workspace=Workspace(data=data),
+            allow_outside=allow_outside,
+            strict=strict,
+            settings=parse_assignments(changes),
+        )
+
+        from fairflac.auditing import text
+        from fairflac.auditing.several import SideBySide
+
+        if isinstance(found, SideBySide):
+            shown = text.several_json(found) if json else text.several_text(found)
+        else:
+            shown = text.as_json(found) if json else text.as_text(found)
+    typer.echo(shown if isinstance(shown, str) else json_format.dumps(shown, indent=1))
     if output is not None:
         typer.echo(f"page: {output}", err=json)

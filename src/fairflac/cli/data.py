@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fairflac.cli.options import Data, Strict
+from fairflac.cli.options import AllowOutside, Data, LabelColumn, PathColumn, Strict
 
 app = typer.Typer(help="Obtain datasets and check them.", no_args_is_help=True, rich_markup_mode=None)
 Name = Annotated[str, typer.Argument(help="mnist, cifar10 or a dataset (see fairflac list datasets).")]
@@ -42,8 +42,11 @@ def get(
 
 @app.command("check")
 def check(
-    name: Annotated[str, typer.Argument(help="mnist, cifar10, a dataset, or a folder or CSV file of your own images.")],
+    name: Annotated[str, typer.Argument(help="mnist, cifar10, a dataset, or a folder or table of your own images.")],
     data: Data,
+    path_column: PathColumn = None,
+    label_column: LabelColumn = None,
+    allow_outside: AllowOutside = False,
     strict: Strict = False,
 ) -> None:
     """Check that NAME is there and whole: counts, sizes, hashes. With your own images: what a run would see."""
@@ -55,8 +58,10 @@ def check(
         lines = _named(name).check(data)
     elif path.exists():
         from fairflac.data.own import check_own_images
+        from fairflac.data.own.sheet import ColumnChoice
 
-        lines, warnings = check_own_images(path, data, strict=strict)
+        choice = ColumnChoice(path_column, label_column)
+        lines, warnings = check_own_images(path, data, strict=strict, allow_outside=allow_outside, choice=choice)
     else:
         no_such_data(name, known)
     for line in lines:

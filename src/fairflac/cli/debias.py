@@ -1,4 +1,4 @@
-"""`fairflac debias DIR|CSV`."""
+"""`fairflac debias IMAGES`."""
 
 import shlex
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import AllowOutside, Data, Json, Seed, Set, Strict
+from fairflac.cli.options import OWN_IMAGES, AllowOutside, Data, Json, LabelColumn, PathColumn, Seed, Set, Strict
 from fairflac.config import plugins
 
 BIAS_MODEL_HELP = (
@@ -16,7 +16,7 @@ BIAS_MODEL_HELP = (
 
 
 def debias_command(
-    path: Annotated[Path, typer.Argument(help="A folder with a subfolder for each class, or a CSV file.")],
+    path: Annotated[Path, typer.Argument(help=OWN_IMAGES)],
     data: Data,
     output: Annotated[
         Path | None,
@@ -35,6 +35,8 @@ def debias_command(
     ] = None,
     seed: Seed = 0,
     changes: Set = [],  # noqa: B006 (typer copies it)
+    path_column: PathColumn = None,
+    label_column: LabelColumn = None,
     allow_outside: AllowOutside = False,
     strict: Strict = False,
     json: Json = False,
@@ -58,6 +60,8 @@ def debias_command(
         attribute_from=attribute_from,
         seed=seed,
         workspace=Workspace(data=data),
+        path_column=path_column,
+        label_column=label_column,
         allow_outside=allow_outside,
         strict=strict,
         settings=parse_assignments(changes),

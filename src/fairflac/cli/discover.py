@@ -6,11 +6,15 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import AllowOutside, Data, Json, Seed, Strict
+from fairflac.cli.options import OWN_IMAGES, AllowOutside, Data, Json, LabelColumn, PathColumn, Seed, Strict
 
 FEATURES_HELP = (
     "A .npy file with a row for each image in the order of the listing, or a model (see fairflac audit); without it "
     "the ImageNet ResNet-18."
+)
+WITNESS_HELP = (
+    "Who guesses: linear, clusters and twins look at features; auto asks these three and believes the best; early, "
+    "gce, small and vanilla are bias models, trained on the images, which takes minutes."
 )
 
 
@@ -19,16 +23,16 @@ class WitnessName(StrEnum):
     linear = "linear"
     clusters = "clusters"
     twins = "twins"
+    early = "early"
+    gce = "gce"
+    small = "small"
+    vanilla = "vanilla"
 
 
 def discover_command(
-    path: Annotated[
-        Path, typer.Argument(metavar="PHOTOS", help="A folder with a subfolder for each class, or a CSV file.")
-    ],
+    path: Annotated[Path, typer.Argument(metavar="PHOTOS", help=OWN_IMAGES)],
     data: Data,
-    witness: Annotated[WitnessName, typer.Option(help="Who guesses; auto asks all and believes the best.")] = (
-        WitnessName.auto
-    ),
+    witness: Annotated[WitnessName, typer.Option(help=WITNESS_HELP)] = WitnessName.auto,
     features: Annotated[str | None, typer.Option(metavar="FILE.npy|MODEL", help=FEATURES_HELP)] = None,
     output: Annotated[
         Path | None,
@@ -37,14 +41,17 @@ def discover_command(
     net: Annotated[str | None, typer.Option(help="The network of a weight file, for example resnet18.")] = None,
     size: Annotated[int | None, typer.Option(min=1, help="Pixels of a side, where the model does not say.")] = None,
     seed: Seed = 0,
+    path_column: PathColumn = None,
+    label_column: LabelColumn = None,
     allow_outside: AllowOutside = False,
     strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Find the shortcut that the classes of PHOTOS offer, without labels of it: groups.csv and a page of images.
 
-    Nothing is trained but linear models and small networks on frozen features, which takes seconds for thousands of
-    images. Name the values in groups.csv, correct it, and give it to fairflac debias with --attribute-from.
+    Unless a bias model is named, nothing is trained but linear models and small networks on frozen features, which
+    takes seconds for thousands of images. Name the values in groups.csv, correct it, and give it to fairflac debias
+    with --attribute-from.
     """
     import json as json_format
 
@@ -60,6 +67,8 @@ def discover_command(
         size=size,
         seed=seed,
         workspace=Workspace(data=data),
+        path_column=path_column,
+        label_column=label_column,
         allow_outside=allow_outside,
         strict=strict,
     )

@@ -14,9 +14,20 @@ Data = Annotated[
 ]
 Set = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of data, weights and order.")]
+AnySeed = Annotated[int | None, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of data, weights and order.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Strict = Annotated[bool, typer.Option("--strict", help="An image that cannot be read is an error.")]
 AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Paths in a CSV may lead out of its folder.")]
+PathColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of a table: the column of paths or images, if not 'path'.")
+]
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--label-column", "--label", metavar="NAME", help="Of a table: the column of classes, if not 'label'."
+    ),
+]
+OWN_IMAGES = "A folder with a subfolder for each class, a CSV or Parquet file, or a Hugging Face dataset on disk."
 Plugin = Annotated[
     list[Path],
     typer.Option(

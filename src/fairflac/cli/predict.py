@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Json, Strict
+from fairflac.cli.options import AllowOutside, Json, PathColumn, Strict
 
 
 def predict_command(
     model: Annotated[str, typer.Argument(help="A run directory, a model file, or module:function.")],
-    images: Annotated[list[Path], typer.Argument(help="Image files, or folders with images at any depth.")],
+    images: Annotated[
+        list[Path],
+        typer.Argument(help="Image files, folders with images at any depth, or tables (CSV, Parquet) of images."),
+    ],
     top: Annotated[int, typer.Option("--top", min=1, help="How many classes to name for each image.")] = 1,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a .csv or .json file.")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of a table.")] = False,
@@ -21,6 +24,8 @@ def predict_command(
     ] = None,
     size: Annotated[int | None, typer.Option("--size", help="Side of its images, where the file does not say.")] = None,
     classes: Annotated[str | None, typer.Option("--classes", help="Names of classes in order, with commas.")] = None,
+    path_column: PathColumn = None,
+    allow_outside: AllowOutside = False,
 ) -> None:
     """Name the class of each of IMAGES, with its probability, in sorted order.
 
@@ -38,7 +43,17 @@ def predict_command(
     if output:
         check_writable(output)
     names = [name.strip() for name in classes.split(",")] if classes else None
-    found = predict(model, images, top=top, net=net, size=size, classes=names, strict=strict)
+    found = predict(
+        model,
+        images,
+        top=top,
+        net=net,
+        size=size,
+        classes=names,
+        path_column=path_column,
+        allow_outside=allow_outside,
+        strict=strict,
+    )
 
     from fairflac.inference import predict as predicted
 

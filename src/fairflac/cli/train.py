@@ -5,15 +5,18 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Data, Json, Runs, Seed, Set, Strict
+from fairflac.cli.options import AnySeed, Data, Json, Runs, Set, Strict
 
 
 def train_command(
-    dataset: Annotated[str, typer.Argument(help="For example biased-mnist; see fairflac list datasets.")],
-    method: Annotated[str, typer.Argument(help="For example flac; see fairflac list methods.")],
     data: Data,
+    dataset: Annotated[str | None, typer.Argument(help="For example biased-mnist; see fairflac list datasets.")] = None,
+    method: Annotated[str | None, typer.Argument(help="For example flac; see fairflac list methods.")] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="In place of both: config.toml of a run, with all its settings.")
+    ] = None,
     runs: Runs = Path("runs"),
-    seed: Seed = 0,
+    seed: AnySeed = None,
     changes: Set = [],  # noqa: B006 (typer copies it)
     devices: Annotated[int, typer.Option("--devices", min=1, help="Processes or GPUs on this machine.")] = 1,
     num_nodes: Annotated[int, typer.Option("--num-nodes", min=1, help="Machines.")] = 1,
@@ -25,19 +28,20 @@ def train_command(
 ) -> None:
     """Train METHOD on DATASET (and first its bias model, where it needs one), then evaluate on the test split.
 
-    A run that is done is not trained again; one that was stopped goes on where it was.
+    A run that is done is not trained again; one that was stopped goes on where it was. Every run keeps a config.toml:
+    with --config it is trained anew elsewhere, and --set and --seed change what it says.
     """
-    from fairflac.api.runs import train
+    from fairflac.api.runs import train, what_to_train
     from fairflac.config.options import parse_assignments
-    from fairflac.config.settings import arrange
     from fairflac.runs.directory import Workspace
 
     given = {"precision": precision, "strict": strict or None}
     settings = parse_assignments(changes) | {key: value for key, value in given.items() if value is not None}
-    arrange(dataset, method, settings)  # `--set seed=1` is a mistake, and no argument of `train`
+    what_to_train(dataset, method, config, seed, settings)  # `--set seed=1` is a mistake, and no argument of `train`
     run = train(
         dataset,
         method,
+        config=config,
         seed=seed,
         workspace=Workspace(runs, data),
         resume=resume,

@@ -121,15 +121,18 @@ def resolve(
     seed: int | None = 0,
     changes: dict[str, Any] | None = None,
     data: Path | None = None,
+    *,
+    complete: bool = False,
 ) -> RunConfig:
     """The recipe of `method` on `dataset` with the user's changes: names, values and combinations all checked.
 
     `data` is the folder of datasets, in which ImageNet weights are looked for. Where a recipe starts from them and they
-    are not there, the run starts from scratch (`lacks_weights`) and is another run.
+    are not there, the run starts from scratch (`lacks_weights`) and is another run. `complete`: the changes are all
+    settings of a run, as a config file has them, and no recipe adds to them.
     """
     changes = dict(changes or {})
-    found = arrange(dataset, method, dict(changes))
-    if not imagenet_file(data or data_root()).is_file():
+    found = arrange(dataset, method, dict(changes), complete=complete)
+    if not complete and not imagenet_file(data or data_root()).is_file():
         found = _from_scratch(found, changes)
     return _valid(found, seed)
 

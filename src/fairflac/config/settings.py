@@ -37,19 +37,23 @@ class Arranged:
         return f"{self.dataset} {self.method}"
 
 
-def arrange(dataset: str, method: str, changes: dict[str, Any]) -> Arranged:
-    """The recipe of `method` on `dataset` with the user's changes; every name is checked."""
+def arrange(dataset: str, method: str, changes: dict[str, Any], *, complete: bool = False) -> Arranged:
+    """The recipe of `method` on `dataset` with the user's changes; every name is checked.
+
+    `complete`: they are all there is to say, as in a config file, and no recipe adds to them.
+    """
     lookup("dataset", dataset)
     has = lookup("method", method)
     where = f"{dataset} {method}"
     changes, own_biased_net = split_table(changes, "biased_net")
     own, own_stage_one = split_stage_one(changes)
-    recipe, recipe_biased_net = split_table(recipe_for(dataset, _recipe_of(dataset, method), own), "biased_net")
+    recipe = {} if complete else recipe_for(dataset, _recipe_of(dataset, method), own)
+    recipe, recipe_biased_net = split_table(recipe, "biased_net")
     recipe, recipe_stage_one = split_stage_one(recipe)
-    settings = _overlay(recipe, own)
+    settings = overlay(recipe, own)
     biased_net = None
     if has.flags["needs_biased_net"]:
-        biased_net = _biased_net(settings, _overlay(recipe_biased_net, own_biased_net), where)
+        biased_net = _biased_net(settings, overlay(recipe_biased_net, own_biased_net), where)
     elif own_biased_net:
         raise UserError(f"'{method}' has no biased network: remove the setting biased_net.{next(iter(own_biased_net))}")
     if settings.get("net") is None:
@@ -65,7 +69,7 @@ def arrange(dataset: str, method: str, changes: dict[str, Any]) -> Arranged:
     elif has.flags["needs_bias_model"]:
         shared = without(settings, has.options) | {"net": net, "target": target}
         shared.pop("bias_features", None)  # says how a bias model is used, and stage 1 has none
-        stage_one = _stage_one(dataset, shared, own_stage_one, recipe_stage_one)
+        stage_one = _stage_one(dataset, {} if complete else shared, own_stage_one, recipe_stage_one)
     elif own_stage_one:
         raise UserError(f"'{method}' has no bias model: remove the setting bias_model.{next(iter(own_stage_one))}")
     return Arranged(dataset, method, net, target, sections, biased_net, stage_one)
@@ -103,7 +107,7 @@ def split_stage_one(settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str,
     return split_table(settings | run, "bias_model")
 
 
-def _overlay(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
+def overlay(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
     """`base` changed by `top`; options of a network that `top` replaces go, and what its own cannot use."""
     nets = registered("net")
     replaced, chosen = nets.get(str(base.get("net"))), nets.get(str(top.get("net", base.get("net"))))
@@ -142,7 +146,10 @@ def _biased_net(settings: dict[str, Any], own: dict[str, Any], where: str) -> tu
 
 
 def _stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any], recipe: dict[str, Any]) -> "Arranged | Path":
-    """A run that the user names; or a vanilla run with the settings of its run, but for what is said of it."""
+    """A run that the user names; or a vanilla run with the settings of its run, but for what is said of it.
+
+    Without settings of its run, what is said of it is all.
+    """
     run, kind = own.pop("run", None), own.pop("kind", None)
     if run is not None:
         others = [*own, *(["kind"] if kind else [])]
@@ -150,7 +157,7 @@ def _stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any], recipe
             raise UserError(f"bias_model.{others[0]} cannot be set: the bias model is the finished run '{run}'")
         return Path(str(run))
     recipe = recipe if kind is None else bias_model_kind(dataset, str(kind))
-    own = _overlay({"net": shared["net"], **recipe}, own)
+    own = overlay({"net": shared.get("net"), **recipe}, own)
     other, method = str(own.pop("dataset", dataset)), str(own.pop("method", "vanilla"))
     lookup("dataset", other, "of the bias model")
     methods = registered("method")
@@ -162,5 +169,5 @@ def _stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any], recipe
     seed = own.pop("seed", "run")
     if seed != "run" and (type(seed) is not int or not 0 <= seed <= MAX_SEED):
         raise UserError(f"bias_model.seed = {seed!r} is not valid: give a whole number from 0 to {MAX_SEED}, or 'run'")
-    found = arrange(other, method, _overlay(shared, own))
+    found = arrange(other, method, overlay(shared, own), complete=not shared)
     return replace(found, seed=None if seed == "run" else seed)

@@ -8,7 +8,7 @@ from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.augment import Augment, unit_floats
 from fairflac.data.pixels.resample import centre_offset
 from fairflac.errors import UserError
-from fairflac.types import TaskSpec
+from fairflac.types import PairedSampling, TaskSpec
 
 
 def epoch_batches(
@@ -20,12 +20,14 @@ def epoch_batches(
     rank: int = 0,
     world: int = 1,
     weights: Tensor | None = None,
+    paired: PairedSampling | None = None,
 ) -> Tensor:
     """(steps, batch_size / world) indices for one process.
 
     The last incomplete batch is left out, because pair losses on a few samples are noise. All processes cut the same
     shuffled order, so that together they see the batches that one process would see alone. With (N,) weights the
-    samples of an epoch are drawn with replacement.
+    samples of an epoch are drawn with replacement. With `paired` each batch has its share of scarce samples, and the
+    rest of it comes from the shuffled order.
     """
     batch_size = min(batch_size, n - n % world)  # a set smaller than a batch is one batch
     generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
@@ -35,8 +37,25 @@ def epoch_batches(
         ends = weights.double().cpu().cumsum(0)
         order = torch.searchsorted(ends, torch.rand(n, dtype=torch.float64, generator=generator) * ends[-1], right=True)
     steps = n // batch_size
-    share = batch_size // world
-    return order[: steps * batch_size].view(steps, world, share)[:, rank]
+    rows = order[: steps * batch_size].view(steps, batch_size)
+    if paired is not None:
+        rows = _with_scarce(rows, paired, generator)
+    return rows.view(steps, world, batch_size // world)[:, rank]
+
+
+def _with_scarce(rows: Tensor, paired: PairedSampling, generator: torch.Generator) -> Tensor:
+    """(steps, batch_size) → the same with scarce samples in the place of some, in random order within a batch."""
+    group = paired.group.cpu()
+    groups = [torch.where(group == number)[0] for number in range(int(group.max()) + 1)]
+    count = round(paired.share * rows.shape[1])
+    if not groups or not count:
+        return rows
+    turns = -(-count * len(rows) // len(groups))  # of all groups, each time in another order
+    columns = [members[torch.randperm(len(members), generator=generator)] for members in groups]
+    drawn = torch.stack([members.repeat(-(-turns // len(members)))[:turns] for members in columns], 1)
+    drawn = drawn.gather(1, torch.rand(drawn.shape, generator=generator).argsort(1))
+    mixed = torch.cat([drawn.flatten()[: count * len(rows)].view(-1, count), rows[:, count:]], 1)
+    return mixed.gather(1, torch.rand(mixed.shape, generator=generator).argsort(1))
 
 
 class ImageInputs:

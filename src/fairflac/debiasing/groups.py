@@ -43,6 +43,7 @@ def training_groups(request: Request, data: Path, folder: Path) -> TrainingGroup
         test=HELD_OUT,
         seed=request.seed,
         allow_outside=request.allow_outside,
+        choice=request.choice,
         strict=request.strict,
     )
     images = SearchedImages.open(asked, data)

@@ -7,6 +7,7 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,15 @@ from typing import Any
 from PIL import Image
 
 from fairflac.config.run_config import finished
-from fairflac.data.own.csv_file import NEEDED, list_table, read_csv
-from fairflac.data.own.folder import list_folder
+from fairflac.data.own import list_own, outside, own_sheet
+from fairflac.data.own.csv_file import NEEDED, list_table
 from fairflac.data.own.groups import GUESS, check_groups, has_guesses
 from fairflac.data.own.listing import Listing
-from fairflac.data.pixels.decode import decode
+from fairflac.data.own.sheet import USUAL as USUAL_COLUMNS
+from fairflac.data.own.sheet import ColumnChoice, Sheet, groupable
+from fairflac.data.pixels.cache import ImageBytes
+from fairflac.data.pixels.decode import Unreadable, decode
+from fairflac.data.pixels.rows import image_row
 from fairflac.data.sets.fairface import PUBLISHED, FairFace
 from fairflac.debiasing.budget import (
     AGAINST,
@@ -32,14 +37,13 @@ from fairflac.debiasing.budget import (
     choose_setup,
     epochs,
 )
+from fairflac.discovery.witnesses import NETWORKS
 from fairflac.errors import UserError, unknown
 from fairflac.nets.weights import imagenet_file, read_state, sha256_of
 from fairflac.system.files import write_text
 
 VANILLA = "vanilla"
 DISCOVER = "discover"
-# Label-free kinds (recipes/folder.toml); early is the cheapest of those that find the right pairs, see docs/results.md.
-KINDS = ("early", "gce", "small", "vanilla")
 FAIRFACE = "fairface:"
 FAIRFACE_EPOCHS = 3
 LABELLED = "labelled.csv"  # the images of a table that have the attribute
@@ -91,7 +95,7 @@ SEARCHED = BiasModel(
 
 def bias_model(word: str, size: TrainingSetup) -> BiasModel:
     """From the word that the user gave."""
-    if word in KINDS:
+    if word in NETWORKS:
         pinned = size.early_epochs if word == "early" else size.epochs
         settings = {"bias_model.kind": word, "bias_model.epochs": pinned}
         costs = {"early": _early(size), VANILLA: BiasModelCost()}  # vanilla is trained anyway
@@ -110,7 +114,7 @@ def bias_model(word: str, size: TrainingSetup) -> BiasModel:
         return BiasModel("flac-b", weights, f"weights of {path.name}", _early(size))
     raise UserError(
         f"bias model '{word}': this is no run directory and no weight file; give one, or one of "
-        f"{', '.join((DISCOVER, *KINDS))}, or {FAIRFACE}gender, {FAIRFACE}race, {FAIRFACE}age"
+        f"{', '.join((DISCOVER, *NETWORKS))}, or {FAIRFACE}gender, {FAIRFACE}race, {FAIRFACE}age"
     )
 
 
@@ -129,36 +133,48 @@ def _fairface(attribute: str, size: TrainingSetup) -> BiasModel:
     return BiasModel("flac", _stage_one(settings), f"{attribute}, learnt from FairFace", work)
 
 
-def taught(table: Path, column: str, source: Path | None, output: Path, *, allow_outside: bool) -> BiasModel:
+def taught(
+    table: Path,
+    column: str,
+    source: Path | None,
+    output: Path,
+    *,
+    allow_outside: bool,
+    choice: ColumnChoice = USUAL_COLUMNS,
+) -> BiasModel:
     """A bias model that learns `column`: from a folder with a subfolder for each value, from another table, or from
-    the rows of `table` itself that have it."""
+    the rows of `table` itself that have it. `choice`: the columns of `table`."""
     settings: dict[str, Any]
-    if source is not None and source.is_dir():
+    labelled = source or table
+    choice = choice if source is None else USUAL_COLUMNS
+    sheet = own_sheet(labelled, choice)
+    if sheet is None and source is not None:
         settings = {"dataset": "folder", "path": str(source.resolve()), "target": "class"}
-        images = len(list_folder(source).names)
+        images = len(list_own(source).names)
         settings |= _pace(images)
         says = f"{column}, learnt from the folders in {source}"
         return BiasModel("flac", _stage_one(settings), says, _work(images))
-    labelled = source or table
-    if labelled.is_dir():
+    if sheet is None:
         raise UserError(
             f"attribute {column}: '{labelled}' is a folder, which has no columns: give a CSV file, or as "
             "attribute_from a folder that has a subfolder for each value"
         )
-    sheet = read_csv(labelled)
-    rows, header = sheet.rows, sheet.header
-    if column not in header:
-        unknown("column", column, header, f"of '{labelled}'")
-    known = [row for row in rows if row[column]]
-    whole = len(known) == len(rows)
-    path = labelled.resolve() if whole else _write_labelled(known, labelled, column, output)
-    outside = allow_outside or not whole
-    list_table(path, (column,), outside)  # says now what is wrong with it
-    settings = {"dataset": "csv", "path": str(path), "columns": [column], "target": column, "allow_outside": outside}
-    settings |= _pace(len(known))
-    says = f"{column}, learnt from its labels of {'all' if whole else f'{len(known):,} of the {len(rows):,}'} images"
-    says += f" in {labelled.name}"
-    known_of_all = None if whole or source is not None else _filled(rows, header)
+    if column not in sheet.header:
+        unknown("column", column, sheet.header, f"of '{labelled}'")
+    rows = len(sheet.rows)
+    known = [row for row in sheet.rows if row[column]]
+    if len(known) == rows:
+        list_own(labelled, (column,), allow_outside, choice)  # says now what is wrong with it
+        settings = {"dataset": "folder" if labelled.is_dir() else "csv", "path": str(labelled.resolve())}
+        settings |= outside(labelled, allow_outside) | choice.settings()
+    else:
+        path = _write_labelled(known, sheet, column, output, choice)
+        list_table(path, (column,), allow_outside=True)
+        settings = {"dataset": "csv", "path": str(path), "allow_outside": True}
+    settings |= {"columns": [column], "target": column} | _pace(len(known))
+    says = f"{column}, learnt from its labels of {'all' if len(known) == rows else f'{len(known):,} of the {rows:,}'}"
+    says += f" images in {labelled.name}"
+    known_of_all = None if len(known) == rows or source is not None else _filled(sheet, choice)
     return BiasModel("flac", _stage_one(settings), says, _work(len(known)), columns=known_of_all)
 
 
@@ -175,18 +191,18 @@ def _stage_one(settings: dict[str, Any]) -> dict[str, Any]:
     return {f"bias_model.{key}": value for key, value in settings.items()}
 
 
-def _filled(rows: list[dict[str, str]], header: list[str]) -> tuple[str, ...]:
+def _filled(sheet: Sheet, choice: ColumnChoice) -> tuple[str, ...]:
     """The attributes that every row has."""
-    others = (name for name in header if name not in (*NEEDED, "split"))
-    return tuple(name for name in others if all(row[name] for row in rows))
+    return tuple(name for name in groupable(sheet, sheet.attributes(choice))[0] if all(sheet.values(name)))
 
 
-def _write_labelled(rows: list[dict[str, str]], source: Path, column: str, output: Path) -> Path:
+def _write_labelled(rows: list[dict[str, str]], sheet: Sheet, column: str, output: Path, choice: ColumnChoice) -> Path:
     """The rows with a value, as a table of their own whose paths hold from anywhere."""
     if not rows:
-        raise UserError(f"column '{column}' of '{source}' is empty: fill it in for some images")
-    lines = [["path", "label", column]]
-    lines += [[str((source.parent / row["path"]).resolve()), row["label"], row[column]] for row in rows]
+        raise UserError(f"column '{column}' of '{sheet.source}' is empty: fill it in for some images")
+    path_column, label = sheet.path_column(choice), sheet.label_column(choice)
+    lines = [[*NEEDED, column]]
+    lines += [[str((sheet.folder / row[path_column]).resolve()), row[label], row[column]] for row in rows]
     path, text = output / LABELLED, io.StringIO()
     csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(lines)
     if not path.exists() or path.read_text() != text.getvalue():  # a file that did not change keeps its run
@@ -213,6 +229,7 @@ class Request:
     changes: dict[str, Any] = field(default_factory=dict)  # of the recipe
     allow_outside: bool = False
     strict: bool = False
+    choice: ColumnChoice = USUAL_COLUMNS
 
     @property
     def dataset(self) -> str:
@@ -221,21 +238,26 @@ class Request:
     def data_settings(self) -> dict[str, Any]:
         own: dict[str, Any] = {"path": str(self.path.expanduser().resolve()), "validation": HELD_OUT, "test": HELD_OUT}
         own |= {"strict": True} if self.strict else {}
-        return own | ({"allow_outside": True} if self.allow_outside and self.dataset == "csv" else {})
+        own |= {"allow_outside": True} if self.allow_outside and self.sheet else {}
+        return own | self.choice.settings()
 
     def key(self) -> str:
         """The same for the same request of the same images; a plan is made once, however fast the machine is later."""
         names = sorted(self.listing().names)
         asked = [str(self.path.resolve()), self.budget, self.seed, sorted(map(str, self.changes.items())), names]
+        asked += [self.choice.settings()] if self.choice else []
         if (given := self.given_groups()) is not None:
             asked += [given.column, sha256_of(given.table)]
         return sha256(json.dumps(asked).encode(errors="surrogateescape")).hexdigest()[:16]
 
     def listing(self) -> Listing:
         """Without attributes."""
-        if self.dataset == "folder":
-            return list_folder(self.path)
-        return list_table(self.path, (), self.allow_outside)
+        return list_own(self.path, (), self.allow_outside, self.choice)
+
+    @cached_property
+    def sheet(self) -> Sheet | None:
+        """The table that has more columns; None: folders are classes."""
+        return own_sheet(self.path, self.choice)
 
     @property
     def by_groups(self) -> bool:
@@ -247,23 +269,24 @@ class Request:
     @property
     def _partly_labelled(self) -> bool:
         """The column of the attribute has gaps."""
-        sheet = read_csv(self.path) if self.path.is_file() else None
-        known = [bool(row[self.attribute]) for row in sheet.rows] if sheet and self.attribute in sheet.header else []
+        sheet, name = self.sheet, self.attribute
+        known = [bool(value) for value in sheet.values(name)] if sheet and name in sheet.header else []
         return any(known) and not all(known)
 
     @property
     def _kind(self) -> str:
         """Who sets something of a bias model wants one."""
         own = any(key.partition(".")[0] == "bias_model" for key in self.changes)
-        return KINDS[0] if own and self.bias_model == DISCOVER else self.bias_model
+        return NETWORKS[0] if own and self.bias_model == DISCOVER else self.bias_model
 
     def given_groups(self) -> GivenGroups | None:
         """Where values are given; None: they are searched for, or a bias model learns to tell them."""
         if not self.by_groups:
             return None
         if self.attribute is not None:
-            known = [row for row in read_csv(self.path).rows if row[self.attribute]]
-            table = _write_labelled(known, self.path, self.attribute, self.output)
+            assert self.sheet is not None  # it has the column
+            known = [row for row in self.sheet.rows if row[self.attribute]]
+            table = _write_labelled(known, self.sheet, self.attribute, self.output, self.choice)
             return GivenGroups(table, self.attribute, self.path)
         return None if self.attribute_from is None else GivenGroups(self.attribute_from, GUESS, self.attribute_from)
 
@@ -277,16 +300,16 @@ class Request:
 
     def known_columns(self) -> dict[str, Any]:
         """Setting of a table whose attribute has gaps: the other columns."""
-        if self.attribute is None or not self.by_groups:
+        if self.attribute is None or not self.by_groups or self.sheet is None:
             return {}
-        sheet = read_csv(self.path)
-        return {"columns": list(_filled(sheet.rows, sheet.header))}
+        return {"columns": list(_filled(self.sheet, self.choice))}
 
     def stage_one(self, size: TrainingSetup) -> BiasModel:
         """What was asked for, where it is not groups."""
         if self.attribute is None:
             return bias_model(self._kind, size)
-        return taught(self.path, self.attribute, self.attribute_from, self.output, allow_outside=self.allow_outside)
+        outside, choice = self.allow_outside, self.choice
+        return taught(self.path, self.attribute, self.attribute_from, self.output, allow_outside=outside, choice=choice)
 
     def provisional(self) -> TrainingSetup:
         """What would be trained if time did not matter; nothing is measured for it."""
@@ -355,21 +378,30 @@ def training_images(listing: Listing) -> int:
 
 
 def look_at(listing: Listing) -> tuple[int, float]:
-    """Of some images: the median of their shorter sides, and the seconds that reading all images will take."""
-    step = max(len(listing.names) // LOOKED_AT, 1)
-    start = time.perf_counter()
-    sides = sorted(side for name in listing.names[::step] if (side := _side(listing.folder / name)))
-    seconds = (time.perf_counter() - start) / len(listing.names[::step])
+    """Of some images: the median of their shorter sides, and the seconds that reading all images will take.
+
+    To reach a single row of a table others may have to be read, which says nothing: there decoding alone is measured.
+    """
+    looked, contents = listing.names[:: max(len(listing.names) // LOOKED_AT, 1)], ImageBytes()
+    sides, seconds = [], 0.0
+    for path in (listing.folder / name for name in looked):
+        content = contents.or_why(path) if image_row(path) else None
+        start = time.perf_counter()
+        side = _side(contents.or_why(path) if content is None else content)
+        seconds += time.perf_counter() - start
+        sides += [side] if side else []
     if not sides:
         raise UserError(f"none of the files looked at in '{listing.folder}' can be read as an image")
-    return sides[len(sides) // 2], seconds * len(listing.names) / (os.cpu_count() or 1)
+    return sorted(sides)[len(sides) // 2], seconds / len(looked) * len(listing.names) / (os.cpu_count() or 1)
 
 
-def _side(path: Path) -> int | None:
+def _side(content: bytes | Unreadable) -> int | None:
+    if isinstance(content, Unreadable):
+        return None
     try:
-        with Image.open(path) as image:
+        with Image.open(io.BytesIO(content)) as image:
             side = min(image.size)
-            decode(path.read_bytes(), (TRIED, TRIED), "cover")
-            return side
+        decode(content, (TRIED, TRIED), "cover")
+        return side
     except Exception:  # Pillow raises nearly anything; reading the images names what is broken
         return None

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairflac.data.own.csv_file import Table
-from fairflac.data.own.folder import Folder
+from fairflac.data.own import own_images
 from fairflac.data.own.groups import CONFIDENCE, GUESS, write_groups
 from fairflac.data.own.listing import Listing, ReadListing, checked_classes, read_listing, split_places
+from fairflac.data.own.sheet import USUAL, ColumnChoice
 from fairflac.data.pixels.decode import Fit
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.discovery.belief import check_order
@@ -90,6 +90,7 @@ class DiscoverRequest:
     allow_outside: bool = False
     strict: bool = False
     silent: bool = False
+    choice: ColumnChoice = USUAL
 
 
 def discover(request: DiscoverRequest, root: Path) -> Discovery:
@@ -102,12 +103,13 @@ def search_images(images: "SearchedImages", request: DiscoverRequest) -> Discove
     rows, y = images.rows, images.y[images.rows]
     images.check_counts()
     features = images.features(rows)
-    rounds = search(features, y, request.witness, seed=request.seed, silent=request.silent)
+    pixels = images.read.images.pixels[rows]
+    rounds = search(features, y, request.witness, images=pixels, seed=request.seed, silent=request.silent)
     found = Discovery(
         listing=images.read.listing.take(rows.tolist()),
         classes=images.classes,
         y=y,
-        images=images.read.images.pixels[rows],
+        images=pixels,
         features=tuple(features),
         rounds=tuple(rounds),
         groups=request.output / GROUPS,
@@ -137,17 +139,14 @@ class SearchedImages:
         check_folder(request.output)
         check_witness(request.witness)
         path, strict = request.path, request.strict
-        dataset = (
-            Folder(request.seed, path=path, test=request.test, strict=strict)
-            if path.is_dir()
-            else Table(
-                request.seed,
-                path=path,
-                columns=(),
-                test=request.test,
-                allow_outside=request.allow_outside,
-                strict=strict,
-            )
+        dataset = own_images(
+            path,
+            seed=request.seed,
+            columns=(),
+            test=request.test,
+            allow_outside=request.allow_outside,
+            strict=strict,
+            choice=request.choice,
         )
         listing = dataset.listing().distinct()
         classes = checked_classes(listing)

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from fairflac.discovery.belief import Belief, believe, ordinary_answers
-from fairflac.discovery.witnesses import WITNESSES, Testimony, Witness
+from fairflac.discovery.witnesses import NETWORKS, WITNESSES, Testimony, Witness
 from fairflac.errors import unknown
 from fairflac.system.progress import meter
 
@@ -22,7 +22,7 @@ class Candidate:
     """What one witness says, and how far it is believed."""
 
     witness: str
-    features: str  # that it saw
+    features: str  # that it saw, or that were asked whether to believe a network
     testimony: Testimony
     belief: Belief
 
@@ -39,29 +39,37 @@ class SearchRound:
 
 
 def check_witness(name: str) -> None:
-    if name != AUTO and name not in WITNESSES:
-        unknown("witness", name, {AUTO, *WITNESSES})
+    if name not in (AUTO, *WITNESSES, *NETWORKS):
+        unknown("witness", name, {AUTO, *WITNESSES, *NETWORKS})
 
 
 def search(
-    features: Mapping[str, np.ndarray], y: np.ndarray, witness: str = AUTO, *, seed: int = 0, silent: bool = False
+    features: Mapping[str, np.ndarray],
+    y: np.ndarray,
+    witness: str = AUTO,
+    *,
+    images: np.ndarray | None = None,
+    seed: int = 0,
+    silent: bool = False,
 ) -> list[SearchRound]:
     """(N, D) standardised features of one or several kinds, (N,) classes → rounds, each without what those before it
-    explain.
+    explain. A witness of NETWORKS looks at `images`, (N, H, W, 3) uint8, from which nothing can be taken out: it is
+    asked in one round only, and only by name, for it takes minutes.
 
     It ends with the first round in which no witness is believed; that round is there too, so that it can be seen.
     """
     check_witness(witness)
-    asked = list(WITNESSES) if witness == AUTO else [witness]
+    asked = _asked(witness, images, silent)
+    most = 1 if witness in NETWORKS else MOST
     rounds: list[SearchRound] = []
-    with meter("witnesses", MOST * len(features) * len(asked), silent=silent) as bar:
-        while len(rounds) < MOST:
+    with meter("witnesses", most * len(features) * len(asked), silent=silent) as bar:
+        while len(rounds) < most:
             candidates = []
             for kind, x in features.items():
                 answers = ordinary_answers(x, y, seed)
-                for name in asked:
-                    again = partial(_guess_again, WITNESSES[name], x, y, seed + 1)
-                    testimony = WITNESSES[name](x, y, seed)
+                for name, guess_of in asked.items():
+                    again = partial(_guess_again, guess_of, x, y, seed + 1)
+                    testimony = guess_of(x, y, seed)
                     found = believe(x, answers, testimony.value, again)
                     candidates.append(Candidate(name, kind, testimony, found))
                     bar.advance()
@@ -70,8 +78,19 @@ def search(
                 break
             guess = rounds[-1].best.testimony.value
             features = {kind: erased(x, y, guess) for kind, x in features.items()}
-        bar.advance(len(features) * len(asked) * (MOST - len(rounds)))
+        bar.advance(len(features) * len(asked) * (most - len(rounds)))
     return rounds
+
+
+def _asked(witness: str, images: np.ndarray | None, silent: bool) -> dict[str, Witness]:
+    if witness in NETWORKS:
+        if images is None:
+            raise ValueError(f"witness '{witness}' is a network: it needs images")
+
+        from fairflac.discovery.guesses import network_witness  # and so what trains networks, which takes seconds
+
+        return {witness: network_witness(witness, images, silent=silent)}
+    return WITNESSES if witness == AUTO else {witness: WITNESSES[witness]}
 
 
 def _guess_again(witness: Witness, x: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:

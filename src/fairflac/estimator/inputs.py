@@ -13,9 +13,11 @@ from fairflac.config.options import options_of
 from fairflac.config.recipes import recipe_for
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.data.base import BiasedDataset
-from fairflac.data.own.csv_file import list_table
-from fairflac.data.own.folder import list_folder
+from fairflac.data.own import list_own
+from fairflac.data.own.csv_file import TABLES, read_sheet
+from fairflac.data.own.folder import folder_sheet
 from fairflac.data.own.listing import FRAMING, MEAN, STD, attribute_codes
+from fairflac.data.own.sheet import sheet_images
 from fairflac.data.pixels.cache import read_images
 from fairflac.errors import UserError, unknown
 from fairflac.methods import METHODS
@@ -120,20 +122,18 @@ def labelled_files(path: Path, config: RunConfig | None, size: Size) -> tuple[np
         data = load_split(config, data_root(), "test")
         assert data is not None
         return data.images, np.array(data.task.classes)[data.y]
-    listing = list_folder(path) if path.is_dir() else list_table(path)
+    listing = list_own(path)
     return decoded([listing.folder / name for name in listing.names], size), np.array(listing.labels)
 
 
 def files_of(where: Path | Sequence[Path]) -> list[Path]:
-    """Image files in the order of their predictions: as given, as listed in a CSV file, or sorted below a folder."""
+    """Image files in the order of their predictions: as given, as a table lists them, or sorted below a folder."""
     if not isinstance(where, Path):
         return list(where)
     if where.is_dir():
-        return sorted(path for path in visible_files(where) if path.is_file())
-    if where.suffix.lower() == ".csv":
-        listing = list_table(where)
-        return [listing.folder / name for name in listing.names]
-    return [where]
+        sheet = folder_sheet(where)
+        return sorted(filter(Path.is_file, visible_files(where))) if sheet is None else sheet_images(sheet)
+    return sheet_images(read_sheet(where)) if where.suffix.lower() in TABLES else [where]
 
 
 def decoded(files: Sequence[Path], size: Size) -> np.ndarray:

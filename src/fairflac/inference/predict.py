@@ -11,8 +11,12 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from fairflac.data.own.arrow_files import read_saved, read_shards
+from fairflac.data.own.csv_file import TABLES, read_sheet
+from fairflac.data.own.sheet import USUAL, ColumnChoice, sheet_images
 from fairflac.data.pixels.cache import NAMED, Decoded, decode_files
 from fairflac.data.pixels.decode import Unreadable
+from fairflac.data.pixels.rows import image_row
 from fairflac.errors import UserError
 from fairflac.inference.model import BATCH, Classifier, probabilities
 from fairflac.metrics.scores import percent
@@ -35,23 +39,30 @@ class Answer:
     unreadable: str | None = None
 
 
-def find_images(given: Sequence[Path]) -> list[Path]:
-    """The files, and all that look like images at any depth of the folders; each once, sorted, as given.
+def find_images(given: Sequence[Path], choice: ColumnChoice = USUAL, *, allow_outside: bool = False) -> list[Path]:
+    """The files, and all that look like images at any depth of the folders; each once, sorted, as given. Of a table
+    the images that it lists or has in its rows, in their order.
 
     In a folder, files with an ending that no image has are passed over, and so is what is hidden.
     """
     found: set[Path] = set()
+    listed: dict[Path, None] = {}
     endings = Image.registered_extensions()
     for path in given:
         if path.is_dir():
-            found.update(one for one in visible_files(path) if not one.suffix or one.suffix.lower() in endings)
-        elif path.exists():
+            images = [one for one in visible_files(path) if not one.suffix or one.suffix.lower() in endings]
+            sheet = None if images else read_saved(path) or read_shards(path)
+            found.update(images)
+            listed |= dict.fromkeys(sheet_images(sheet, choice, allow_outside) if sheet else ())
+        elif path.suffix.lower() in TABLES and path.is_file():
+            listed |= dict.fromkeys(sheet_images(read_sheet(path, choice), choice, allow_outside))
+        elif path.exists() or image_row(path):
             found.add(path)
         else:
             raise UserError(f"there is no '{path}': give images, or folders with images in them")
-    if not found:
+    if not found and not listed:
         raise UserError(f"there are no images in {', '.join(map(repr, map(str, given)))}: check the folder")
-    return sorted(found)
+    return [*sorted(found), *listed]
 
 
 def answers(model: Classifier, paths: Sequence[Path], top: int = 1) -> Iterator[Answer]:

@@ -1,5 +1,6 @@
 """Losses for any training loop: `from fairflac.losses import FLACLoss`."""
 
+from fairflac.losses.alpha import GradientBalance
 from fairflac.losses.contrastive import (
     bias_dissimilarity,
     class_dissimilarity,
@@ -11,11 +12,14 @@ from fairflac.losses.contrastive import (
 )
 from fairflac.losses.flac import DenseFLACLoss, FLACLoss, flac_loss
 from fairflac.losses.hsic import hsic
+from fairflac.losses.memory import FeatureMemory
 from fairflac.losses.reweighting import GroupWeights, RelativeDifficulty, bias_balanced_loss, class_given_bias, gce_loss
 
 __all__ = [
     "DenseFLACLoss",
     "FLACLoss",
+    "FeatureMemory",
+    "GradientBalance",
     "GroupWeights",
     "RelativeDifficulty",
     "bias_balanced_loss",

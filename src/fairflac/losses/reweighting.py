@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from fairflac.errors import UserError
 from fairflac.losses.gather import gather
-from fairflac.types import Batch, BiasModelMissing
+from fairflac.types import Batch, BiasModelMissing, PairedSampling
 
 
 def gce_loss(logits: Tensor, y: Tensor, q: float = 0.7) -> Tensor:
@@ -82,19 +82,26 @@ def bias_balanced_loss(logits: Tensor, y: Tensor, bias: Tensor, prior: Tensor) -
     return F.cross_entropy(logits.float() + log_prior[bias], y)
 
 
-Balance = Literal["batches", "logits"]
+Balance = Literal["batches", "logits", "pairs"]
+PAIR_SHARE = 0.25  # of a batch; ours, not searched for
 
 
 class BalancedGroups:
     """Groups of class and guessed attribute that count alike in training, by what is drawn or by the logits.
 
     Args:
-        balance: `batches` draws each group equally often; `logits` adds log P(y | guess) as `bias_balanced_loss` does.
+        balance: `batches` draws each group equally often; `logits` adds log P(y | guess) as `bias_balanced_loss` does;
+            `pairs` gives every batch a share of the samples whose guess is not the usual one of their class, their
+            groups in turn. A row j of S has both kinds of pairs where the batch has a sample of its class with another
+            guess, and one of another class with its guess. For those that go with their class, which are most, either
+            is such a scarce sample; for a scarce one both are samples as they come.
         num_classes: C.
+        share: of a batch, with `pairs`.
     """
 
-    def __init__(self, balance: Balance, num_classes: int) -> None:
-        self.balance, self.num_classes = balance, num_classes
+    def __init__(self, balance: Balance, num_classes: int, share: float = PAIR_SHARE) -> None:
+        self.balance, self.num_classes, self.share = balance, num_classes, share
+        self.paired: PairedSampling | None = None
         self.weights: Tensor | None = None  # (N,) how often each sample is drawn
         self.log_prior: Tensor | None = None  # (K, C)
 
@@ -107,9 +114,16 @@ class BalancedGroups:
                 "balance asks the bias model about all images before training: leave bias_features = 'cached'"
             ) from None
         guess, y = logits.argmax(1), training_set.y
+        group = guess * self.num_classes + y
         if self.balance == "batches":
-            group = guess * self.num_classes + y
             self.weights = 1 / group.bincount()[group]
+            return
+        if self.balance == "pairs":
+            counts = group.bincount(minlength=logits.shape[1] * self.num_classes).view(-1, self.num_classes)
+            scarce = guess != counts.argmax(0)[y]
+            number = torch.full_like(group, -1)
+            number[scarce] = group[scarce].unique(return_inverse=True)[1]
+            self.paired = PairedSampling(number, self.share)
             return
         sizes = {"num_classes": self.num_classes, "num_bias": logits.shape[1]}
         prior = class_given_bias(y, guess, torch.ones(len(y), device=y.device), **sizes)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from fairflac.losses.reweighting import Balance, BalancedGroups
 from fairflac.methods.base import Method
-from fairflac.types import Batch, Minimise, Network, TaskSpec
+from fairflac.types import Batch, Minimise, Network, PairedSampling, TaskSpec
 
 
 @final
@@ -15,7 +15,8 @@ class Balanced(Method):
     """Ordinary training in which all groups of class and guessed attribute count alike.
 
     The attribute is what the bias model names, or what groups that were found say. `balance = "batches"` draws every
-    group equally often; `balance = "logits"` draws images as they come and adds log P(y | guess) to the logits of
+    group equally often; `balance = "pairs"` gives every batch a share of images whose guess is not the usual one of
+    their class; `balance = "logits"` draws images as they come and adds log P(y | guess) to the logits of
     training, CE(h(x) + log P(y | guess), y), so that the guess alone gains nothing.
 
     Paper: Idrissi et al., Simple data balancing achieves competitive worst-group-accuracy, CLeaR 2022 (RWG), for
@@ -35,6 +36,9 @@ class Balanced(Method):
 
     def sample_weights(self) -> Tensor | None:
         return self.groups.weights
+
+    def paired_sampling(self) -> PairedSampling | None:
+        return self.groups.paired
 
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
         loss = F.cross_entropy(self.groups.adjusted(self.net(batch.x).logits, batch.bias_logits), batch.y)

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from fairflac.types import Batch, Minimise, Network, Output, TaskSpec
+from fairflac.types import Batch, Minimise, Network, Output, PairedSampling, TaskSpec
 
 
 class Method(nn.Module, ABC):
@@ -56,6 +56,10 @@ class Method(nn.Module, ABC):
 
     def sample_weights(self) -> Tensor | None:
         """(N,) how often each sample is drawn in comparison to others; None: every sample once an epoch."""
+        return None
+
+    def paired_sampling(self) -> PairedSampling | None:
+        """Which samples every batch has a share of; None: batches as they come."""
         return None
 
     @abstractmethod

@@ -9,12 +9,15 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
+from fairflac.errors import UserError
+from fairflac.losses.alpha import GradientBalance
 from fairflac.losses.contrastive import supcon_loss
 from fairflac.losses.flac import Divergence, FLACLoss, Kernel, Pairs, Reduction, Targets
 from fairflac.losses.gather import gather
-from fairflac.losses.reweighting import Balance, BalancedGroups
+from fairflac.losses.memory import FeatureMemory
+from fairflac.losses.reweighting import PAIR_SHARE, Balance, BalancedGroups
 from fairflac.methods.base import Method
-from fairflac.types import Batch, Minimise, Network, TaskSpec
+from fairflac.types import Batch, Minimise, Network, PairedSampling, TaskSpec
 
 VISIBLE_SPREAD = 0.1  # of similarities; less means distances below 0.02 between all unit-length features
 MANY_OUT_OF_REACH = 0.25  # of S; a sure bias model has about half: all of A01
@@ -37,13 +40,22 @@ class PairMatching(Method, ABC):
     """L = L_task + alpha * L_FLAC (Eq. 7), with L_task = ce_weight * CE, or SupCon + ce_weight * CE over two views.
 
     The two final classes below differ in their bias model only. `kernel`, `divergence` and `pairs` are the paper's
-    ablations. Four are ours. `bias_output`: pairs are found by the bias model's `features`, as in the paper, or by its
-    `probabilities`; features of photographs can all be at about the same distance from each other, so that the
-    threshold of Eq. 1 puts every pair of one class into S and none of two classes. `reduction = "batch"`: the sum over
-    S is divided by the number of samples, where `mean` divides by |S|, so that one alpha does for few pairs and many.
-    `targets = "reachable"`: dissimilarities are moved into the range that the trained model's similarities can have,
-    see `FLACLoss`; where S is large and the bias model sure of itself, this is what lets the loss fall. `balance`: all
-    groups of class and guess count alike, as in `balanced`.
+    ablations. The rest is ours:
+
+    - `bias_output`: pairs are found by the bias model's `features`, as in the paper, or by its `probabilities`;
+      features of photographs can all be at about the same distance from each other, so that the threshold of Eq. 1
+      puts every pair of one class into S and none of two classes.
+    - `reduction = "batch"`: the sum over S is divided by the number of samples, where `mean` divides by |S|, so that
+      one alpha does for few pairs and many.
+    - `targets = "reachable"`: dissimilarities are moved into the range that the trained model's similarities can have,
+      see `FLACLoss`; where S is large and the bias model sure of itself, this is what lets the loss fall.
+    - `balance`: all groups of class and guess count alike, as in `balanced`; with `pairs`, `pair_share` of each batch
+      are images whose guess is not the usual one of their class, so that S is never empty.
+    - `memory`: pairs are formed with the features of so many past samples too, see `FeatureMemory`, for batches that
+      are too small to have any.
+    - `balanced_rows`: both kinds of pairs weigh the same in every row, see `FLACLoss`, for bias that differs from class
+      to class.
+    - `strength`: the share of the pull on the features that is FLAC's, see `GradientBalance`, in the place of `alpha`.
     """
 
     needs_bias_model: ClassVar[bool] = True
@@ -64,9 +76,17 @@ class PairMatching(Method, ABC):
         reduction: Reduction = "mean",
         targets: Targets | None = None,  # None: `dissimilarity`, as in the paper
         balance: Balance | None = None,
+        pair_share: Annotated[float, Field(gt=0, lt=1)] | None = None,  # None: PAIR_SHARE
+        memory: Annotated[int, Field(ge=1)] | None = None,
+        balanced_rows: bool | None = None,
+        strength: Annotated[float, Field(ge=0, lt=1)] | None = None,
     ) -> None:
         super().__init__(net, spec)
-        self.groups = None if balance is None else BalancedGroups(balance, spec.num_classes)
+        if pair_share is not None and balance != "pairs":
+            raise UserError("pair_share belongs to balance = 'pairs'")
+        self.groups = None if balance is None else BalancedGroups(balance, spec.num_classes, pair_share or PAIR_SHARE)
+        self.memory = None if memory is None else FeatureMemory(memory)
+        self.balancing = None if strength is None else GradientBalance(strength)
         self.bias_output = bias_output
         self.terms: list[float] = []  # FLAC's loss in the epochs since training was started or went on
         self.alpha = alpha
@@ -80,6 +100,7 @@ class PairMatching(Method, ABC):
             pairs=pairs,
             reduction=reduction,
             targets=targets or "dissimilarity",
+            balanced_rows=bool(balanced_rows),
         )
 
     def prepare(self, training_set: Batch) -> None:
@@ -89,6 +110,9 @@ class PairMatching(Method, ABC):
     def sample_weights(self) -> Tensor | None:
         return None if self.groups is None else self.groups.weights
 
+    def paired_sampling(self) -> PairedSampling | None:
+        return None if self.groups is None else self.groups.paired
+
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
         views = len(batch.views)
         output = self.net(torch.cat(batch.views))  # (views · B, …)
@@ -96,15 +120,24 @@ class PairMatching(Method, ABC):
         if self.groups is not None:
             logits = self.groups.adjusted(logits, batch.bias_logits.repeat(views, 1))
         ce = F.cross_entropy(logits, y)
-        # Pairs are formed over the batch of all processes.
+        # Pairs are formed over the batch of all processes, and with what is remembered of past ones.
         features, all_y = gather(output.features), gather(y)
         matched = matched_output(batch.bias_logits, batch.bias_features, self.bias_output)
-        flac = self.flac(gather(matched.repeat(views, 1)), features, all_y)
+        seen, scale = (gather(matched.repeat(views, 1)), features, all_y), 1.0
+        if self.memory is not None:
+            seen = self.memory(*seen)
+            scale = self.memory.scale
+        flac = self.flac(*seen)
         terms = {"ce": ce, "flac": flac}
-        loss = self.ce_weight * ce + self.alpha * flac
+        task = self.ce_weight * ce
         if self.supcon:
             terms["supcon"] = supcon_loss(features, all_y)
-            loss = loss + terms["supcon"]
+            task = task + terms["supcon"]
+        if self.balancing is None:
+            loss = task + self.alpha * scale * flac
+        else:
+            terms["alpha"] = self.balancing(task, flac, output.features)
+            loss = task + terms["alpha"] * flac
         minimise(loss)
         return {"loss": loss.detach(), **{name: term.detach() for name, term in terms.items()}, **self.flac.stats}
 

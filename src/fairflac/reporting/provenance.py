@@ -3,14 +3,14 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fairflac.metrics.scores import UNKNOWN
 from fairflac.reporting.naming import is_result
 from fairflac.reporting.results import Model
-from fairflac.runs.directory import Run
+from fairflac.runs.directory import CONFIG, Run
 from fairflac.system.progress import duration
 
 SELECTION = {
@@ -30,7 +30,7 @@ class RunProvenance:
     epochs: str
     selection: str
     seconds: float
-    command: str | None  # that makes it again
+    command: str | None  # that was typed, and the one that reads its config file; None: it has no such file
     environment: str
     bias_model: str  # which one it used
 
@@ -49,14 +49,14 @@ def _provenance(run: Run) -> RunProvenance:
     train = config.get("train", {})
     rule = train.get("selection", result.get("selection", UNKNOWN))
     return RunProvenance(
-        place="/".join(run.path.resolve().parts[-3:]),
+        place=_place(run),
         role="result" if is_result(run) else f"bias model ({config['target']})",
         seed=config["seed"],
         epochs=str(train.get("epochs", UNKNOWN)),
         selection=SELECTION.get(rule, rule),
         seconds=result["seconds"],
-        command=command(config) if "net" in config else None,
-        environment=", ".join(f"{name} {value}" for name, value in run.env.items()),
+        command=commands(run) if "net" in config else None,
+        environment=", ".join(f"{name} {value}" for name, value in run.env.items() if name != "command"),
         bias_model=result.get("bias_model") or UNKNOWN,
     )
 
@@ -83,41 +83,20 @@ def _machine(run: Run) -> str:
     return ", ".join(parts)
 
 
-SECTIONS = ("data_options", "net_options", "method_options", "train")
 WORD = re.compile(r"(?!true$|false$|inf$|nan$)[A-Za-z_][\w./+-]*")  # a text that nothing else than a text can be
 
 
-def command(config: dict[str, Any]) -> str:
-    """Every setting is spelt out, so that it does not depend on the recipes of a later version."""
-    words = ["fairflac", "train", config["dataset"], config["method"], "--seed", str(config["seed"])]
-    for key, value in _settings(config):
-        words += ["--set", f"{key}={written(value)}"]
-    return shlex.join(words)
+def commands(run: Run) -> str:
+    """What the user typed, and what repeats the run from its config file, which has every setting."""
+    again = shlex.join(["fairflac", "train", "--config", f"{_place(run)}/{CONFIG}"])
+    typed = run.env.get("command")
+    if not isinstance(typed, str):
+        return again
+    return f"{typed}\n# or, with every setting from the file beside the run, whatever recipes say by then:\n{again}"
 
 
-def _settings(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield "net", config["net"]
-    if config.get("target", "class") != "class":
-        yield "target", config["target"]
-    yield from _options(config)
-    if biased := config.get("biased_net"):
-        yield "biased_net.net", biased["net"]
-        yield from ((f"biased_net.{key}", value) for key, value in biased.get("net_options", {}).items())
-    if stage_one := config.get("bias_model"):
-        yield from ((f"bias_model.{key}", stage_one[key]) for key in ("dataset", "method"))
-        yield "bias_model.seed", stage_one.get("seed", "run")
-        yield "bias_model.target", stage_one.get("target", "class")
-        yield from ((f"bias_model.{key}", value) for key, value in _settings({**stage_one, "target": "class"}))
-
-
-def _options(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """A name that two sections have means the first of them, as on the command line."""
-    seen: set[str] = set()
-    for section in SECTIONS:
-        for key, value in config.get(section, {}).items():
-            if key not in seen:
-                yield key, value
-            seen.add(key)
+def _place(run: Run) -> str:
+    return "/".join(run.path.resolve().parts[-3:])
 
 
 def written(value: Any) -> str:

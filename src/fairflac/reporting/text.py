@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import isfinite
 from typing import Any
 
 from fairflac.metrics import Measured, group_table, measure
@@ -11,6 +12,7 @@ from fairflac.metrics.evidence import with_pseudo_groups
 from fairflac.metrics.groups import SMALL, class_numbers, majority
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.representation import PROBES, measure_features
+from fairflac.metrics.retrieval import Retrieval
 from fairflac.metrics.scores import metric_of, percent
 from fairflac.reporting.naming import Names, labels
 from fairflac.reporting.results import RunRow, class_lines, columns, majority_sentence, matrix, mistakes
@@ -98,9 +100,28 @@ def _lines(table: Predictions) -> list[str]:
     return [f"  {line}" for line in text_table(lines).splitlines()]
 
 
+RETRIEVAL = ("recall", "map", "skew")  # shares, as `metrics.retrieval` names them
+
+
+def retrieval_text(found: Retrieval) -> str:
+    """One number a line."""
+    numbers = [[name, *_shown(name, one)] for name, one in found.numbers.items()]
+    return "\n".join(["Search by features:", *(f"  {line}" for line in text_table(numbers).splitlines())])
+
+
+def retrieval_json(found: Retrieval) -> dict[str, Any]:
+    """With the skew of each class, which is null where a class has no query."""
+    by_class = {name: [[_number(value) for value in row] for row in rows] for name, rows in found.skew_by_class.items()}
+    return {"retrieval": {name: one._asdict() for name, one in found.numbers.items()}, "skew_by_class": by_class}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if isfinite(value) else None
+
+
 def _shown(name: str, one: Measured) -> list[str]:
     metric = metric_of(name)
-    share = metric.share if metric else name.partition(":")[0] in PROBES
+    share = metric.share if metric else name.partition(":")[0].partition("@")[0] in (*PROBES, *RETRIEVAL)
     style = ".1%" if share else ".3f"
     value, low, high = (format(number, style).replace("%", " %") for number in one[:3])
     return [value, low, "to", high, f"n = {one.n}"]

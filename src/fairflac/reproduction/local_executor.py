@@ -21,6 +21,7 @@ from fairflac.reproduction.plan import Job
 from fairflac.reproduction.scheduler import JobListener, JobResult, log_of, run_job, run_jobs
 from fairflac.runs.directory import Workspace
 from fairflac.system.hardware import best_device
+from fairflac.system.invocation import remember, typed_words
 
 RETRIES = 1  # a process that was killed goes on once; killed again, something is wrong with the run or the machine
 
@@ -92,7 +93,8 @@ class _Process:
 
 def task_line(config: RunConfig, workspace: Workspace) -> str:
     """What a worker process reads."""
-    task = {"config": config.model_dump(mode="json"), "runs": str(workspace.runs), "data": str(workspace.data)}
+    places = {"runs": str(workspace.runs), "data": str(workspace.data)}
+    task = {"config": config.model_dump(mode="json"), **places, "command": typed_words()}
     return json.dumps(task) + "\n"
 
 
@@ -108,6 +110,7 @@ def main() -> None:
         os.dup2(2, 1)  # an answer is all that standard output carries
         task = json.loads(sys.stdin.readline())
         threading.Thread(target=_stop_when_left_alone, daemon=True).start()
+        remember(task["command"])
         config = RunConfig.model_validate(task["config"])
         result = run_job(config, Workspace(Path(task["runs"]), Path(task["data"])))
         json.dump(asdict(result), answers)

@@ -9,13 +9,14 @@ import json
 import os
 import shutil
 import socket
+import time
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from filelock import FileLock, Timeout
 
@@ -24,6 +25,7 @@ from fairflac.metrics.predictions import Predictions
 from fairflac.system.files import data_root, write_text
 
 CONFIG, LOCK = "config.toml", "lock"
+SILENT_SECONDS = 900.0  # after which a process of another machine is taken for gone: training writes every five minutes
 CHOICE = "choice.json"  # in the folder that `debias` leaves: which run it kept, and why
 
 
@@ -177,7 +179,9 @@ class Run:
         try:
             lock.acquire()
         except Timeout:
-            raise RunInUse(f"{self.path} is in use by {_describe(self.owner)}: wait for it, or stop it") from None
+            raise RunInUse(
+                f"{self.path} is in use by {self.holder or 'another process'}: wait for it, or stop it"
+            ) from None
         try:
             write_text(self.owner, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
             yield
@@ -196,6 +200,31 @@ class Run:
         except Timeout:
             return True
 
+    @property
+    def holder(self) -> "Holder | None":
+        """Who trains it now, for those who only look: the lock is not touched, so that nobody is kept from it.
+
+        A process of this machine holds a run while it lives. One of another machine is believed as long as it writes.
+        """
+        try:
+            who = json.loads(self.owner.read_text())
+            found = Holder(int(who["pid"]), str(who["host"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        if found.host == socket.gethostname():
+            return found if _is_alive(found.pid) else None
+        return found if time.time() - self.touched < SILENT_SECONDS else None
+
+    @property
+    def touched(self) -> float:
+        """When anything in it was last written, in seconds since 1970."""
+        latest = 0.0
+        with os.scandir(self.path) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):  # a temporary file that took its place meanwhile
+                    latest = max(latest, entry.stat().st_mtime)
+        return latest
+
     def _read(self, name: str) -> str:
         try:
             return (self.path / name).read_text(encoding="utf-8")
@@ -206,6 +235,28 @@ class Run:
 
     def _read_json(self, name: str) -> dict[str, Any]:
         return _parsed(self.path / name, json.loads, self._read(name))
+
+
+class Holder(NamedTuple):
+    """A process that trains a run."""
+
+    pid: int
+    host: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+
+def _is_alive(pid: int) -> bool:
+    if not 0 < pid < 1 << 31:  # anything else means many processes, or none
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # it is there, and somebody else's
+    return True
 
 
 class HasFolder(Protocol):
@@ -253,14 +304,6 @@ def _damaged(path: Path) -> UserError:
     return UserError(f"'{path}' is damaged: put back a copy, or train it anew (--restart; in Python resume=False)")
 
 
-def _describe(owner: Path) -> str:
-    try:
-        who = json.loads(owner.read_text())
-    except (OSError, ValueError):
-        return "another process"
-    return f"process {who['pid']} on {who['host']}"
-
-
 def kept_run(path: Path) -> Path | None:
     """The run that `debias` kept, by the folder that it left or by a model in that folder."""
     folder = path.parent if path.is_file() and path.stem == "model" else path
@@ -269,6 +312,15 @@ def kept_run(path: Path) -> Path | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return home if (home / CONFIG).is_file() else None
+
+
+def scalars(entry: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers of one epoch in the history, `validation/unbiased` for what is nested."""
+    for name, value in entry.items():
+        if isinstance(value, Mapping):
+            yield from scalars(value, f"{prefix}{name}/")
+        elif name != "epoch" and isinstance(value, int | float):
+            yield prefix + name.replace(":", "/"), float(value)
 
 
 def find_runs(root: Path) -> list[Run]:

@@ -7,6 +7,14 @@ Lines = Sequence[Sequence[str]]
 RULES = {"<": "---", "^": ":-:", ">": "---:"}  # of Markdown
 MEANT = re.compile(r"[\\`*_\[\]|~$]|&(?=[#\w])")  # by Markdown
 
+# What moves the cursor of a terminal, changes its colours or turns the direction of writing; a new line is none of it.
+CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """With names out of files in it, that must not command a terminal."""
+    return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
 
 def text_table(lines: Lines, align: str = "") -> str:
     """Columns as wide as they need to be; `align`: `<` or `>` for each, else the first is left and all others right."""

@@ -182,9 +182,15 @@ class Training:
         fabric, train = self.fabric, self.config.train
         seed = self.config.seed or 0
         rank, world = fabric.global_rank, fabric.world_size
-        weights = self.method.sample_weights()
         return epoch_batches(
-            self.samples, train.batch_size, seed=seed, epoch=epoch, rank=rank, world=world, weights=weights
+            self.samples,
+            train.batch_size,
+            seed=seed,
+            epoch=epoch,
+            rank=rank,
+            world=world,
+            weights=self.method.sample_weights(),
+            paired=self.method.paired_sampling(),
         )
 
     def _step(self, index: Tensor) -> None:

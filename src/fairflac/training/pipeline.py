@@ -31,6 +31,7 @@ from fairflac.runs.gallery import Gallery, Samples
 from fairflac.system import checkpoint
 from fairflac.system.files import check_folder, write_text
 from fairflac.system.hardware import describe
+from fairflac.system.invocation import typed_command
 from fairflac.system.progress import tell, tell_once
 from fairflac.training.build import build_method, check_labels, check_weights, images_of, load_method, load_splits
 from fairflac.training.engine import Training, TrainingState, in_precision, make_fabric
@@ -132,7 +133,9 @@ def _complete(
             return run  # finished by another process while this one trained the bias model
         if not resume:
             run.forget()
-        run.begin(config.to_toml(), {**describe(), "processes": fabric.world_size, **_weights(config, workspace)})
+        run.begin(
+            config.to_toml(), {**describe(), "processes": fabric.world_size, **_weights(config, workspace), **_typed()}
+        )
         write_text(run.images, images_of(config) or "")
         _train(config, workspace, fabric, run, bias_run, label)
     return run
@@ -143,6 +146,11 @@ def _weights(config: RunConfig, workspace: Workspace) -> dict[str, str]:
     if config.net_options.get("weights") != IMAGENET:
         return {}
     return {"weights": f"{IMAGENET}, sha256 {imagenet_weights.digest(workspace.data)}…"}
+
+
+def _typed() -> dict[str, str]:
+    command = typed_command()
+    return {"command": command} if command else {}
 
 
 def _bias_label(stage_one: RunConfig) -> str:

@@ -1,17 +1,40 @@
-"""A user's own images by path, in a folder or listed in a CSV file, and what a run would see of them."""
+"""A user's own images by path, in a folder, listed in a table, or in its rows; and what a run would see of them."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairflac.data.own.csv_file import Table
-from fairflac.data.own.folder import Folder
-from fairflac.data.own.listing import checked_classes, split_of
+from fairflac.data.own.csv_file import Table, list_table, read_sheet
+from fairflac.data.own.folder import Folder, folder_sheet, list_folder
+from fairflac.data.own.listing import Listing, checked_classes, split_of
+from fairflac.data.own.sheet import USUAL, ColumnChoice, Sheet
 
 
-def own_images(path: Path, *, strict: bool = False) -> Folder | Table:
-    return Folder(path=path, strict=strict) if path.is_dir() else Table(path=path, strict=strict)
+def own_images(
+    path: Path, *, seed: int = 0, allow_outside: bool = False, choice: ColumnChoice = USUAL, **options: Any
+) -> Folder | Table:
+    """`options`: those that both kinds have."""
+    kind = Folder if path.is_dir() else Table
+    return kind(seed, path=path, **outside(path, allow_outside), **choice.settings(), **options)
+
+
+def outside(path: Path, allowed: bool) -> dict[str, bool]:
+    """The setting of a dataset: of a table always, of a folder only where it says something."""
+    return {"allow_outside": allowed} if allowed or not path.is_dir() else {}
+
+
+def own_sheet(path: Path, choice: ColumnChoice = USUAL) -> Sheet | None:
+    """The table that a path is or holds; None: a folder of class folders."""
+    return folder_sheet(path, choice) if path.is_dir() else read_sheet(path, choice)
+
+
+def list_own(
+    path: Path, columns: Sequence[str] | None = None, allow_outside: bool = False, choice: ColumnChoice = USUAL
+) -> Listing:
+    listed = list_folder if path.is_dir() else list_table
+    return listed(path, columns, allow_outside, choice)
 
 
 class DataCheck(NamedTuple):
@@ -19,9 +42,11 @@ class DataCheck(NamedTuple):
     warnings: list[str]  # none: all is well
 
 
-def check_own_images(path: Path, root: Path, *, strict: bool = False) -> DataCheck:
+def check_own_images(
+    path: Path, root: Path, *, strict: bool = False, allow_outside: bool = False, choice: ColumnChoice = USUAL
+) -> DataCheck:
     """What a run would see: images of each class in each split, the values of attributes, and what is odd."""
-    dataset = own_images(path, strict=strict)
+    dataset = own_images(path, strict=strict, allow_outside=allow_outside, choice=choice)
     listing, reading = dataset.listing(), dataset.reading(root)
     classes = checked_classes(listing)
     lines: list[str] = []

@@ -1,34 +1,37 @@
-"""Images listed in a CSV file."""
+"""Images listed in a table: a CSV file, JSON lines, or a Parquet or Arrow file."""
 
 import csv
 import io
-import os
+import json
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, final
-from unicodedata import normalize
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
-from fairflac.data.own.folder import Share, Size
-from fairflac.data.own.listing import FRAMING, SPLITS, Listing, ReadOptions, read_split
-from fairflac.errors import UserError, unknown
+from fairflac.data.own.arrow_files import read_arrow
+from fairflac.data.own.listing import FRAMING, Listing, ReadOptions, Share, Size, read_split
+from fairflac.data.own.sheet import LABEL, LABELS, PATH, PATHS, USUAL, ColumnChoice, Sheet, list_sheet
+from fairflac.data.pixels.rows import ENDINGS
+from fairflac.errors import UserError
 
-NEEDED = ("path", "label")
+NEEDED = (PATH, LABEL)
 SEPARATORS = (",", ";", "\t", "|")
+JSON_LINES = (".jsonl", ".ndjson")
+TABLES = (".csv", ".tsv", *JSON_LINES, *ENDINGS)  # how files end that list images, where any file may be given
 
 
 @final
 class Table(Dataset):
-    """Your own images, listed in a CSV file: path, label and, if you like, split and attributes (`--set path=FILE`).
+    """Your own images in a CSV or Parquet file: path, label and, if you like, split and attributes (`--set path=FILE`).
 
     Input: `size` x `size` RGB, the largest centred square of each image; any format that Pillow opens.
-    Class: the column `label`.
+    Class: the column `label`, or the one that `label_column` names.
     Bias: every further column, or those named in `columns`.
     Splits: the column `split` (train, val, test) where there is one, else as for a folder.
-    Source: `path`; image paths are relative to the file's folder, and stay under it unless `allow_outside`.
+    Source: `path`; its column `path`, or `path_column`, has paths of files, or in Parquet the images themselves. Paths
+        are relative to the file's folder, and stay under it unless `allow_outside`.
     Licence: yours.
     """
 
@@ -48,8 +51,12 @@ class Table(Dataset):
         test: Share = 0.2,
         strict: bool = False,
         groups: Path | None = None,
+        path_column: str | None = None,
+        label_column: str | None = None,
+        split_seed: int | None = None,  # of the splits, where it is not the seed of the run
     ) -> None:
-        self.seed = seed
+        self.seed = seed if split_seed is None else split_seed
+        self.choice = ColumnChoice(path_column, label_column)
         self.path = Path(path).expanduser()
         self.columns, self.allow_outside = columns, allow_outside
         self.size, self.validation, self.test, self.strict = size, validation, test, strict
@@ -64,7 +71,7 @@ class Table(Dataset):
         raise UserError("csv: say which one: fairflac data check FILE.csv")
 
     def listing(self) -> Listing:
-        return list_table(self.path, self.columns, self.allow_outside)
+        return list_table(self.path, self.columns, self.allow_outside, self.choice)
 
     def reading(self, root: Path) -> ReadOptions:
         return ReadOptions(self.size, self.seed, self.validation, self.test, root / "cache", self.strict)
@@ -73,22 +80,28 @@ class Table(Dataset):
         return read_split(self.listing(), self.reading(root), split)
 
 
-@dataclass(frozen=True)
-class CsvRows:
-    """A CSV file as text. Blanks around a value do not count, and lines without any value are passed over."""
-
-    header: list[str]
-    rows: list[dict[str, str]]  # a value for every column, empty where there is none
-    lines: list[int]  # where each row ends in the file
+def list_table(
+    path: Path, columns: Sequence[str] | None = None, allow_outside: bool = False, choice: ColumnChoice = USUAL
+) -> Listing:
+    """What the file says, checked line by line."""
+    return list_sheet(read_sheet(path, choice), columns, allow_outside, choice)
 
 
-def read_csv(path: Path) -> CsvRows:
+def read_sheet(path: Path, choice: ColumnChoice = USUAL) -> Sheet:
+    """By the ending of the file; what is neither Parquet nor Arrow nor JSON lines is CSV."""
+    if path.suffix.lower() in ENDINGS:
+        return read_arrow(path)
+    return read_json_lines(path) if path.suffix.lower() in JSON_LINES else read_csv(path, choice)
+
+
+def read_csv(path: Path, choice: ColumnChoice = USUAL) -> Sheet:
     """Separated by commas, semicolons, tabs or bars, whichever gives the columns that are needed."""
     text = _text(path)
-    separator = _separator(text)
+    separator = _separator(text, choice)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
     header: list[str] = []
-    rows, lines = [], []
+    rows: list[dict[str, str]] = []
+    lines: list[int] = []  # where each row ends in the file
     try:
         for values in reader:
             cells = [cell.strip() for cell in values]
@@ -106,7 +119,33 @@ def read_csv(path: Path) -> CsvRows:
             lines.append(reader.line_num)
     except csv.Error as error:
         raise UserError(f"line {reader.line_num} of '{path}' is not valid CSV ({error}): check its quotes") from error
-    return CsvRows(header, rows, lines)
+    return Sheet(path, path.parent, header, rows, lambda place: f"line {lines[place]} of '{path}'")
+
+
+def read_json_lines(path: Path) -> Sheet:
+    """An object in each line, `{"file_name": "1.jpg", "label": "cat"}`; what is nested is no column."""
+    rows: list[dict[str, str]] = []
+    lines: list[int] = []
+    columns: dict[str, None] = {}
+    for number, line in enumerate(_text(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except ValueError as error:
+            raise UserError(f"line {number} of '{path}' is not valid JSON: {error}") from None
+        if not isinstance(found, dict):
+            raise UserError(f'line {number} of \'{path}\' is no JSON object: expected {{"file_name": …, "label": …}}')
+        row = {key: _cell(value) for key, value in found.items() if not isinstance(value, dict | list)}
+        columns |= dict.fromkeys(row)
+        rows.append(row)
+        lines.append(number)
+    rows = [{name: row.get(name, "") for name in columns} for row in rows]
+    return Sheet(path, path.parent, list(columns), rows, lambda place: f"line {lines[place]} of '{path}'")
+
+
+def _cell(value: str | int | float | None) -> str:
+    return "" if value is None else str(value).strip()
 
 
 def _text(path: Path) -> str:
@@ -126,11 +165,13 @@ def _text(path: Path) -> str:
     return text
 
 
-def _separator(text: str) -> str:
+def _separator(text: str, choice: ColumnChoice) -> str:
     """The first that gives the columns we need, else the one that gives most."""
+    paths = {choice.path} if choice.path else {PATH, *PATHS}
+    labels = {choice.label} if choice.label else {LABEL, *LABELS}
     first = next((line for line in text.splitlines() if line.strip()), "")
     parsed = {one: [cell.strip() for cell in next(csv.reader([first], delimiter=one))] for one in SEPARATORS if first}
-    fitting = (one for one, cells in parsed.items() if set(NEEDED) <= set(cells))
+    fitting = (one for one, cells in parsed.items() if paths & {*cells} and labels & {*cells})
     return next(fitting, max(parsed, key=lambda one: len(parsed[one]), default=SEPARATORS[0]))
 
 
@@ -140,91 +181,3 @@ def _header(path: Path, cells: list[str]) -> list[str]:
     if twice := [name for name, count in Counter(cells).items() if count > 1]:
         raise UserError(f"'{path}' has the column '{twice[0]}' twice: rename one")
     return cells
-
-
-def list_table(path: Path, columns: tuple[str, ...] | None = None, allow_outside: bool = False) -> Listing:
-    """What the file says, checked line by line."""
-    sheet = read_csv(path)
-    for column in NEEDED:
-        if column not in sheet.header:
-            raise UserError(
-                f"'{path}' has no column '{column}': its first line says {', '.join(sheet.header) or 'nothing'}, and "
-                f"should name {' and '.join(NEEDED)}"
-            )
-    others = [name for name in sheet.header if name not in (*NEEDED, "split")]
-    for name in columns or ():
-        if name not in others:
-            unknown("attribute column", name, others, f"in '{path}'")
-    chosen = [name for name in others if name] if columns is None else list(columns)
-    if not sheet.rows:
-        raise UserError(f"'{path}' lists no images")
-    has_splits = "split" in sheet.header
-    needed = [*NEEDED, *chosen, *(["split"] if has_splits else [])]
-    paths = _ImagePaths(path.parent, allow_outside)
-    names = []
-    for number, row in zip(sheet.lines, sheet.rows, strict=True):
-        where = f"line {number} of '{path}'"
-        _check_row(where, row, needed)
-        names.append(paths.find(row["path"], where))
-    return Listing(
-        source=path,
-        folder=path.parent,
-        names=names,
-        labels=[normalize("NFC", row["label"]) for row in sheet.rows],
-        splits=[SPLITS[row["split"].lower()] for row in sheet.rows] if has_splits else None,
-        attributes={name: [row[name] for row in sheet.rows] for name in chosen},
-    )
-
-
-def _check_row(where: str, row: dict[str, str], needed: list[str]) -> None:
-    for column in needed:
-        if not row[column]:
-            raise UserError(f"{where} has nothing in column '{column}': fill it in, or remove the line")
-    if "split" in needed and row["split"].lower() not in SPLITS:
-        raise UserError(f"{where}: split '{row['split']}' is none of train, val and test")
-
-
-class _ImagePaths:
-    """Where the images of a table lie; each is looked for once, however often it is listed.
-
-    Strings, not paths: a table may have hundreds of thousands of rows.
-    """
-
-    def __init__(self, folder: Path, allow_outside: bool) -> None:
-        self.folder, self.allow_outside = str(folder), allow_outside
-        self.root = os.path.realpath(folder)
-        self.found: dict[str, str] = {}
-        self.parents: dict[str, str] = {}  # without links, which takes long to find out
-
-    def find(self, written: str, where: str) -> str:
-        """The name of the file relative to the folder, as it is on disk."""
-        if written not in self.found:
-            name = self._on_disk(written)
-            if not self.allow_outside and not self._is_inside(self._real(os.path.join(self.folder, name))):
-                raise UserError(
-                    f"{where}: '{written}' is outside of '{self.folder}': move the image there, or set "
-                    "allow_outside=true"
-                )
-            below = name[len(self.root) + 1 :] if os.path.isabs(name) and self._is_inside(name) else name
-            self.found[written] = Path(below).as_posix()
-        return self.found[written]
-
-    def _on_disk(self, written: str) -> str:
-        """Accents can be written in two ways, and Windows writes paths with backslashes; a name that fits wins."""
-        forms = () if written.isascii() else (normalize("NFC", written), normalize("NFD", written))
-        names: tuple[str, ...] = (written, *forms, written.replace("\\", "/"))
-        for name in names:
-            if os.path.lexists(os.path.join(self.folder, name)):
-                return name
-        return written
-
-    def _real(self, image: str) -> str:
-        parent, name = os.path.split(image)
-        if name in ("", ".", "..") or os.path.islink(image):
-            return os.path.realpath(image)
-        if parent not in self.parents:
-            self.parents[parent] = os.path.realpath(parent)
-        return os.path.join(self.parents[parent], name)
-
-    def _is_inside(self, path: str) -> bool:
-        return path.startswith(os.path.join(self.root, ""))

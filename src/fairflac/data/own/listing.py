@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from fairflac.data.base import BiasedDataset, Split, stratified_split
 from fairflac.data.pixels.cache import NAMED, Images, read_images
@@ -14,6 +16,9 @@ from fairflac.data.pixels.decode import Fit, Framing
 from fairflac.errors import UserError
 from fairflac.system.progress import tell_once
 from fairflac.types import Attribute, TaskSpec
+
+Size = Annotated[int, Field(ge=8, le=1024)]
+Share = Annotated[float, Field(ge=0, lt=1)]
 
 # Of ImageNet, which photographs are normalised with everywhere.
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -37,6 +42,7 @@ class Listing:
     splits: Sequence[Split] | None = None  # None: there are none, we make them
     attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what was found odd, in words
+    label_column: str | None = None  # of a table; None: labels are the names of folders
 
     @property
     def identity(self) -> str:
@@ -115,8 +121,8 @@ def _too_few_classes(listing: Listing, classes: list[str]) -> str:
     source = f"'{listing.source}'"
     if not classes:
         return f"{source} has no images: a classifier needs two classes or more"
-    if listing.source != listing.folder:
-        return f"{source} lists only the class '{classes[0]}': a classifier needs two or more in the column 'label'"
+    if (column := listing.label_column) is not None:
+        return f"{source} lists only the class '{classes[0]}': a classifier needs two or more in the column '{column}'"
     below = {Path(name).parts[1] for name in listing.names if len(Path(name).parts) > 2}
     inner = (
         f"; if the classes are the folders in '{listing.folder / classes[0]}', give that one" if len(below) > 1 else ""

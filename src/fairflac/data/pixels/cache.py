@@ -14,6 +14,7 @@ import numpy as np
 from filelock import FileLock
 
 from fairflac.data.pixels.decode import Fit, Unreadable, decode
+from fairflac.data.pixels.rows import RowReader, image_row
 from fairflac.errors import UserError
 from fairflac.system.files import replacing, write_text
 from fairflac.system.progress import meter, tell_once
@@ -127,14 +128,22 @@ def _key(folder: Path, files: Sequence[str], size: tuple[int, int], fit: Fit) ->
     Every name counts, also that of a file which is not there.
     """
     digest = hashlib.sha256(json.dumps([FORMAT, str(folder.resolve()), size, fit]).encode())
+    shards: dict[str, str] = {}  # files with images in their rows, each looked at once
     for name in files:
-        try:
-            found = (folder / name).stat()
-            state = f"{found.st_size}\0{found.st_mtime_ns}"
-        except (OSError, ValueError):
-            state = "missing"
+        if (row := image_row(name)) is None:
+            state = _state(folder / name)
+        elif (state := shards.get(row.file, "")) == "":
+            state = shards[row.file] = _state(folder / row.file)
         digest.update(f"{name}\0{state}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()
+
+
+def _state(path: Path) -> str:
+    try:
+        found = path.stat()
+        return f"{found.st_size}\0{found.st_mtime_ns}"
+    except (OSError, ValueError):
+        return "missing"
 
 
 def _build(
@@ -164,21 +173,25 @@ def _build(
 
 @dataclass(frozen=True)
 class Decoded:
-    """One image file."""
+    """One image."""
 
-    digest: str  # of its bytes
+    digest: str  # of the bytes of its file
     pixels: np.ndarray  # (H, W, 3) uint8
 
 
 def decode_files(paths: Sequence[Path], size: tuple[int, int], fit: Fit) -> Iterator[Decoded | Unreadable]:
     """One for each file, in order, some of them decoded ahead: memory does not grow with the number of files.
 
-    Threads are enough: Pillow lets go of the interpreter while it decodes.
+    Threads are enough: Pillow lets go of the interpreter while it decodes. Rows of a table are read one after the
+    other, as they lie, and decoded in threads like files.
     """
+    image_bytes = ImageBytes()
 
-    def one(path: Path) -> Decoded | Unreadable:
+    def one(source: Path | bytes | Unreadable) -> Decoded | Unreadable:
+        if isinstance(source, Unreadable):
+            return source
         try:
-            content = file_bytes(path)
+            content = file_bytes(source) if isinstance(source, Path) else source
             return Decoded(hashlib.sha256(content).hexdigest()[:16], decode(content, size, fit))
         except Unreadable as error:
             return error
@@ -186,10 +199,27 @@ def decode_files(paths: Sequence[Path], size: tuple[int, int], fit: Fit) -> Iter
     pending: deque[Future[Decoded | Unreadable]] = deque()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for path in paths:
-            pending.append(pool.submit(one, path))
+            pending.append(pool.submit(one, path if image_row(path) is None else image_bytes.or_why(path)))
             if len(pending) > AHEAD:
                 yield pending.popleft().result()
         yield from (image.result() for image in pending)
+
+
+class ImageBytes:
+    """What is stored of an image, in a file or in the row of a table."""
+
+    def __init__(self) -> None:
+        self.rows = RowReader()
+
+    def __call__(self, path: Path) -> bytes:
+        row = image_row(path)
+        return file_bytes(path) if row is None else self.rows(row)
+
+    def or_why(self, path: Path) -> bytes | Unreadable:
+        try:
+            return self(path)
+        except Unreadable as error:
+            return error
 
 
 def file_bytes(path: Path) -> bytes:

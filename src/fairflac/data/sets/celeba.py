@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from fairflac.data.base import BiasedDataset, Dataset, Split, hash_split
-from fairflac.data.own.folder import Size
+from fairflac.data.own.listing import Size
 from fairflac.data.pixels.cache import check_images
 from fairflac.data.pixels.decode import Framing
 from fairflac.data.sets.faces import ATTRIBUTES, Faces, face_task, read_faces

@@ -11,8 +11,7 @@ import numpy as np
 from pydantic import BeforeValidator
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
-from fairflac.data.own.folder import Size
-from fairflac.data.own.listing import FRAMING
+from fairflac.data.own.listing import FRAMING, Size
 from fairflac.data.pixels.cache import check_images
 from fairflac.data.sets.faces import Faces, face_task, read_faces
 from fairflac.data.sources import ManualSource

@@ -15,8 +15,7 @@ from PIL import Image
 from torch import Tensor
 
 from fairflac.data.base import BiasedDataset, Dataset, Split, stratified_split
-from fairflac.data.own.folder import Share, Size
-from fairflac.data.own.listing import MEAN, STD, aligned_values
+from fairflac.data.own.listing import MEAN, STD, Share, Size, aligned_values
 from fairflac.data.pixels.cache import Images, read_images
 from fairflac.data.pixels.decode import Framing
 from fairflac.data.sources import link_folders

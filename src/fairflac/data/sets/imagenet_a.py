@@ -7,7 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
-from fairflac.data.own.folder import Size
+from fairflac.data.own.listing import Size
 from fairflac.data.sets.imagenet9 import (
     ALL,
     CLASSES,

@@ -7,8 +7,7 @@ from typing import ClassVar, Literal, NamedTuple, final
 import numpy as np
 
 from fairflac.data.base import BiasedDataset, Dataset, Split, hash_split
-from fairflac.data.own.folder import Size
-from fairflac.data.own.listing import FRAMING
+from fairflac.data.own.listing import FRAMING, Size
 from fairflac.data.pixels.cache import check_images, read_images
 from fairflac.data.sets.faces import ATTRIBUTES, Faces, face_task
 from fairflac.data.sources import ManualSource

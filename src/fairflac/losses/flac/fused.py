@@ -252,9 +252,18 @@ def in_s(squared: Array, same_class: Array, limits: Limits, pairs: Pairs) -> Arr
 
 
 def out_of_reach(p: Array, partners: Array, floor: float) -> Array:
-    """Where a row of so many similarities, all from `floor` to 1, cannot have p as one of its shares (Eq. 4)."""
+    """Where a row of so many similarities, all from `floor` to 1, cannot have p as one of its shares (Eq. 4).
+
+    Of weighted ones, `partners` is the sum of their weights, divided by that of this one.
+    """
     least, most = floor / (floor + partners - 1 + TINY), 1 / (1 + (partners - 1) * floor)
     return (p < 0.999 * least) | (p > 1.001 * most)
+
+
+def row_weights(same: Array, different: Array) -> Array:
+    """(N,) partners of the same and of another class → what those of another class weigh, see `balanced_rows`."""
+    both, xp = (same > 0) & (different > 0), namespace(same)
+    return xp.where(both, same / (different + ~both), 1.0)
 
 
 class Result(NamedTuple):
@@ -326,18 +335,24 @@ def listed_flac(bias: Floats, features: Floats, y: Indices, settings: Settings) 
     apart = _Differences(batch.h, pairs)
     k, log_slope = batch.similarity.with_log_slope(apart.squared())
     a = batch.wanted(_Differences(batch.b, pairs).squared())
-    a_and_k = np.maximum((a, k), TINY)[:, None]
-    # A row's sum of both: what each pair brings to its two rows, counted in two ranges of rows.
-    sums = np.bincount(np.concatenate((ends, ends + n)), a_and_k.repeat(2, 1).ravel(), 2 * n).reshape(2, n)
-    p, q = a_and_k / (sums[:, pairs] + ROW_EPS)  # (2, U) each: of pair and row
-    terms, e = pointwise(p, q, settings.divergence)
-    weights = (e - q * np.bincount(ends, e.ravel(), n)[pairs]).sum(0) * (2 * log_slope)
     class_i, class_j = y[pairs]
     kinds = np.bincount((pairs + n * (class_i == class_j)).ravel(), minlength=2 * n)
     different, same = kinds[:n], kinds[n:]  # (N,) partners of another and of the same class
+    a_and_k = np.maximum((a, k), TINY)[:, None].repeat(2, 1)  # (2, 2, U): of either, and of either row
     partners = different + same
+    in_row: Array = partners[pairs]  # (2, U): how many such pairs a row would have
+    if settings.balanced_rows:
+        weight = row_weights(same, different)
+        factors = np.where(class_i == class_j, 1, weight[pairs])
+        a_and_k *= factors
+        in_row = (same + different * weight)[pairs] / factors
+    # A row's sum of both: what each pair brings to its two rows, counted in two ranges of rows.
+    sums = np.bincount(np.concatenate((ends, ends + n)), a_and_k.ravel(), 2 * n).reshape(2, n)
+    p, q = a_and_k / (sums[:, pairs] + ROW_EPS)  # (2, U) each: of pair and row
+    terms, e = pointwise(p, q, settings.divergence)
+    weights = (e - q * np.bincount(ends, e.ravel(), n)[pairs]).sum(0) * (2 * log_slope)
     mixed, single = np.count_nonzero(different * same), np.count_nonzero(partners == 1)
-    far = np.count_nonzero(out_of_reach(p, partners[pairs], batch.floor))
+    far = np.count_nonzero(out_of_reach(p, in_row, batch.floor))
     return batch.result(terms.sum(), apart.gradient(weights), pairs.size, mixed, single, far)
 
 
@@ -415,18 +430,22 @@ def tiled_flac(bias: Tensor, features: Tensor, y: Tensor, settings: Settings) ->
         same_class = y[rows, None] == y
         mask = in_s(batch.b.tile(rows), same_class, batch.limits, settings.pairs)
         mask.view(-1)[rows.start :: batch.n + 1] = False  # a sample with itself
-        value, weights, far = _tile(batch, rows, mask)
+        partners, same = mask.sum(1), (mask & same_class).sum(1)
+        factors = None
+        if settings.balanced_rows:
+            counts = (count.to(features.dtype) for count in (same, partners - same))
+            factors = torch.where(same_class, 1, row_weights(*counts)[:, None])
+        value, weights, far = _tile(batch, rows, mask, factors)
         here = everywhere[rows]
         gradient[rows].addcmul_(weights.sum(1)[:, None], here).addmm_(weights, everywhere, alpha=-1)
         gradient.addcmul_(weights.sum(0)[:, None], everywhere).addmm_(weights.T, here, alpha=-1)
-        partners, same = mask.sum(1), (mask & same_class).sum(1)
         mixed, single = (same * (partners - same)).count_nonzero(), (partners == 1).count_nonzero()
         sums += torch.stack([value, partners.sum(), mixed, single, far])
     value, pairs, mixed, single, far = sums
     return batch.result(value, gradient, pairs, mixed, single, far)
 
 
-def _tile(batch: PairProblem, rows: slice, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _tile(batch: PairProblem, rows: slice, mask: Tensor, factors: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     """() divergence of a tile of rows, (T, N) twice its slope in the squared distances of the trained features, and ()
     how many of its pairs have a target out of reach.
     """
@@ -437,11 +456,14 @@ def _tile(batch: PairProblem, rows: slice, mask: Tensor) -> tuple[Tensor, Tensor
     a = batch.wanted(batch.b.tile(rows).clamp_min_(0)).clamp_min_(TINY)
     k, log_slope = batch.similarity.with_log_slope(batch.h.tile(rows).clamp_min_(0))
     k.clamp_min_(TINY)
+    if factors is not None:
+        a, k = a * factors, k * factors
     p = a / (inside(a).sum(1, keepdim=True) + ROW_EPS)
     q = k / (inside(k).sum(1, keepdim=True) + ROW_EPS)
     terms, e = pointwise(p, q, batch.settings.divergence)
     e = inside(e)
-    far = (out_of_reach(p, mask.sum(1, keepdim=True), batch.floor) & mask).count_nonzero()
+    in_row = mask.sum(1, keepdim=True) if factors is None else inside(factors).sum(1, keepdim=True) / factors
+    far = (out_of_reach(p, in_row, batch.floor) & mask).count_nonzero()
     return inside(terms).sum(), inside((e - q * e.sum(1, keepdim=True)) * (2 * log_slope)), far
 
 

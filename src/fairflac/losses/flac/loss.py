@@ -17,6 +17,7 @@ from fairflac.losses.flac.textbook import (
     Threshold,
     attribute_threshold,
     least_similarity,
+    row_weights,
     textbook_flac,
 )
 from fairflac.losses.gather import gather_batch
@@ -33,6 +34,7 @@ class Options(TypedDict, total=False):
     reduction: Reduction
     normalize: bool
     targets: Targets
+    balanced_rows: bool
     gather: bool
 
 
@@ -55,6 +57,8 @@ class FLACLoss(nn.Module):
         normalize: scale the features of both models to unit length first.
         targets: what the similarities of the trained model are matched to. `dissimilarity` is 1 - K(b), as in the
             paper; `reachable` (ours) is 1 where K(b) says that the attributes differ and K_0 elsewhere, see below.
+        balanced_rows: (ours) both kinds of pairs weigh the same in every row, for bias that is not as strong in every
+            class, see below.
         gather: with several processes each sees the pairs of its own batch, unless `gather`. Then the loss is that of
             their joint batch, the same everywhere, and its gradients are right once they are averaged over processes,
             as DDP does.
@@ -74,6 +78,11 @@ class FLACLoss(nn.Module):
     differ, K_0 where they are the same. The loss is then zero where the trained model has K(h) = 1 on A10 and K_0 on
     A01, which is what the proof wants of it (Eq. 10 with delta = 0). Features of any length reach every target, so this
     needs `normalize`.
+
+    `balanced_rows`: over S Eq. 11 is alpha(j) = ((1 - delta) |A10^j| + delta |A01^j|) / |A10^j|. That is 1, as the
+    proof wants it, where both kinds are as many, as the paper assumes, or delta is 0. Pairs of A01 that are weighted by
+    |A10^j| / |A01^j| in both sums of row j (Eq. 3, 4) make it ((1 - delta) |A10^j| + delta |A10^j|) / |A10^j| = 1 in
+    every row. Rows that lack one kind stay as they are, and so does a batch with as many of both in every row.
 
     An empty S gives a zero that can be differentiated: bias features that are all equal, a single sample, or one class
     of one attribute. Features that are not finite are a ValueError. Only `features` receives gradients, once (second
@@ -96,11 +105,14 @@ class FLACLoss(nn.Module):
         reduction: Reduction = "mean",
         normalize: bool = True,
         targets: Targets = "dissimilarity",
+        balanced_rows: bool = False,
         gather: bool = False,
     ) -> None:
         super().__init__()
         self.gather = gather
-        self.settings = Settings(kernel, exponent, divergence, pairs, threshold, reduction, normalize, targets)
+        self.settings = Settings(
+            kernel, exponent, divergence, pairs, threshold, reduction, normalize, targets, balanced_rows
+        )
         self._stats: dict[str, Tensor | float] = {}
 
     @classmethod
@@ -176,7 +188,9 @@ def _dense_stats(found: Textbook, y: Tensor, settings: Settings) -> dict[str, Te
     partners, kernel_b = mask.sum(1), found.kernel_b
     pairs = partners.sum()
     least = least_similarity(settings) if settings.normalize or settings.kernel == "cosine" else 0.0
-    far = out_of_reach(found.p_b, partners[:, None], least) & mask
+    weights = row_weights(mask, y).to(kernel_b) if settings.balanced_rows else torch.ones_like(kernel_b)
+    in_row = torch.where(mask, weights, 0).sum(1, keepdim=True) / weights
+    far = out_of_reach(found.p_b, in_row, least) & mask
     return {
         "pairs": pairs.float(),
         "threshold": attribute_threshold(kernel_b, settings),

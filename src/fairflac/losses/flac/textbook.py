@@ -31,6 +31,7 @@ class Settings:
     reduction: Reduction
     normalize: bool
     targets: Targets
+    balanced_rows: bool = False
 
     def __post_init__(self) -> None:
         for argument, hint in get_type_hints(type(self)).items():
@@ -59,8 +60,9 @@ def textbook_flac(b: Tensor, h: Tensor, y: Tensor, settings: Settings) -> Textbo
     threshold = attribute_threshold(kernel_b, settings)
     mask = pairs_in_s(kernel_b, y, threshold, settings)
     reachable = 1 - (kernel_b > threshold).to(kernel_b) * (1 - least_similarity(settings))  # 1, or K_0
-    p_b = rows_to_distributions(reachable if settings.targets == "reachable" else 1 - kernel_b, mask)
-    p_h = rows_to_distributions(similarities(h, settings), mask)
+    weights = row_weights(mask, y).to(kernel_b) if settings.balanced_rows else torch.ones_like(kernel_b)
+    p_b = rows_to_distributions(reachable if settings.targets == "reachable" else 1 - kernel_b, mask, weights)
+    p_h = rows_to_distributions(similarities(h, settings), mask, weights)
     total = torch.where(mask, pointwise(p_b, p_h, settings.divergence), 0).sum()
     divisors: dict[str, Tensor | int] = {"sum": 1, "mean": mask.sum().clamp_min(1), "batch": max(len(y), 1)}
     return Textbook(total / divisors[settings.reduction], kernel_b, mask, p_b)
@@ -83,12 +85,24 @@ def attribute_threshold(kernel_b: Tensor, settings: Settings) -> Tensor:
     return (kernel_b.max() + kernel_b.min()) / 2
 
 
-def rows_to_distributions(values: Tensor, mask: Tensor) -> Tensor:
+def row_weights(mask: Tensor, y: Tensor) -> Tensor:
+    """(N, N) weights of the pairs (i, j) in row j: |A10^j| / |A01^j| on A01, else 1; 1 where a row lacks one kind.
+
+    Eq. 11 over S is alpha(j) = ((1 - delta) |A10^j| + delta |A01^j|) / |A10^j|: 1 where both kinds are as many, as the
+    paper assumes. With A01 so weighted in both sums it is 1 in every row, whatever delta.
+    """
+    same_class = y[:, None] == y
+    a10, a01 = ((mask & kind).sum(1, keepdim=True).double() for kind in (same_class, ~same_class))
+    ratio = torch.where((a10 > 0) & (a01 > 0), a10 / a01.clamp_min(1), 1)
+    return torch.where(same_class, 1, ratio)
+
+
+def rows_to_distributions(values: Tensor, mask: Tensor, weights: Tensor) -> Tensor:
     """p_{i|j}: each row divided by its sum over S (Eq. 3, 4); 1 where the mask is false, so that logs stay finite.
 
-    Matrix and mask are symmetric, so rows and columns are the same.
+    Matrix and mask are symmetric, so rows and columns are the same; with weights the row j is the one that is summed.
     """
-    inside = torch.where(mask, values.clamp_min(TINY), 0)
+    inside = torch.where(mask, values.clamp_min(TINY) * weights, 0)
     return torch.where(mask, inside / (inside.sum(1, keepdim=True) + ROW_EPS), 1)
 
 
