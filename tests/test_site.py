@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -84,3 +85,15 @@ def test_pages_open_from_disk_on_a_phone(site: Path, browser: Browser, name: str
     assert all(address.startswith(("file:", "data:")) for address in browser.requested())
     assert browser.run("document.documentElement.scrollWidth") <= 390  # wide tables scroll by themselves
     assert browser.run("document.body.dataset.mdColorScheme") == "slate"
+
+
+def test_search_works_from_disk(site: Path, browser: Browser) -> None:
+    browser.open(site / "results" / "demo.html")
+    browser.click("[data-md-component=search-query]")
+    for letter in "checkpoint":
+        browser("Input.dispatchKeyEvent", type="keyDown", key=letter, text=letter)
+        browser("Input.dispatchKeyEvent", type="keyUp", key=letter)
+    links = "[...document.querySelectorAll('.md-search-result__link')].map(link => link.href)"
+    while not (found := browser.run(links)):  # however long that takes; pytest has a limit
+        time.sleep(0.05)
+    assert any("coming-from.html" in link for link in found)
