@@ -4,7 +4,7 @@ them."""
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
 from fairflac.config.options import check_images, check_options, lookup, registered
 from fairflac.config.settings import arrange
@@ -25,6 +25,21 @@ if TYPE_CHECKING:
     from fairflac.inference.predict import Answer
 
     Model: TypeAlias = Run | Classifier | Path | str
+
+    class AuditOptions(TypedDict, total=False):
+        names: Sequence[str]
+        split: Split | None
+        output: Path | str | None
+        net: str | None
+        size: int | None
+        classes: Sequence[str] | None
+        attributes: Sequence[str]
+        seed: int
+        workspace: Workspace | None
+        allow_outside: bool
+        strict: bool
+        silent: bool
+        settings: Mapping[str, Any] | None
 
 
 def debias(
@@ -179,15 +194,17 @@ def discover(
 
 
 @overload
-def audit(model: "Model", data: Path | str, **options: Any) -> "Audit": ...
+def audit(model: "Model", data: Path | str, **options: "Unpack[AuditOptions]") -> "Audit": ...
 
 
 @overload
-def audit(model: "list[Model] | tuple[Model, ...]", data: Path | str, **options: Any) -> "SideBySide": ...
+def audit(
+    model: "list[Any] | tuple[Any, ...]", data: Path | str, **options: "Unpack[AuditOptions]"
+) -> "SideBySide": ...
 
 
 def audit(
-    model: "Model | list[Model] | tuple[Model, ...]",
+    model: "Model | list[Any] | tuple[Any, ...]",
     data: Path | str,
     *,
     names: Sequence[str] = (),
