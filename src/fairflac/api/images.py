@@ -10,7 +10,7 @@ from fairflac.config.settings import arrange
 from fairflac.errors import UserError
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import check_writable
-from fairflac.system.progress import meter, parse_duration
+from fairflac.system.progress import meter, parse_duration, stages
 
 if TYPE_CHECKING:
     from fairflac.auditing.pipeline import Audit
@@ -88,7 +88,9 @@ def debias(
         allow_outside=allow_outside,
         strict=strict,
     )
-    return debias_request(request, (workspace or Workspace()).data, TimeBudget(seconds, started))
+    workspace = workspace or Workspace()
+    with stages():
+        return debias_request(request, workspace.data, TimeBudget(seconds, started), logger=workspace.logger)
 
 
 def discover(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import AllowOutside, Data, Json, Seed, Set, Strict
+from fairflac.cli.options import AllowOutside, Data, Json, Logger, LoggerChoice, Seed, Set, Strict
 from fairflac.config import plugins
 
 BIAS_MODEL_HELP = (
@@ -37,6 +37,7 @@ def debias_command(
     changes: Set = [],  # noqa: B006 (typer copies it)
     allow_outside: AllowOutside = False,
     strict: Strict = False,
+    logger: Logger = LoggerChoice.auto,
     json: Json = False,
 ) -> None:
     """Find the shortcut, train a vanilla model and others against it, keep the best, and say what speaks for it.
@@ -57,7 +58,7 @@ def debias_command(
         attribute=attribute,
         attribute_from=attribute_from,
         seed=seed,
-        workspace=Workspace(data=data),
+        workspace=Workspace(data=data, logger=logger.value),
         allow_outside=allow_outside,
         strict=strict,
         settings=parse_assignments(changes),
