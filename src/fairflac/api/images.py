@@ -11,7 +11,7 @@ from fairflac.config.settings import arrange
 from fairflac.errors import UserError
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import check_writable
-from fairflac.system.progress import meter, parse_duration
+from fairflac.system.progress import meter, parse_duration, stages
 
 if TYPE_CHECKING:
     from fairflac.auditing.fairness import FairnessAudit
@@ -116,7 +116,9 @@ def debias(
         strict=strict,
         choice=ColumnChoice(path_column, label_column),
     )
-    return debias_request(request, (workspace or Workspace()).data, TimeBudget(seconds, started))
+    workspace = workspace or Workspace()
+    with stages():
+        return debias_request(request, workspace.data, TimeBudget(seconds, started), logger=workspace.logger)
 
 
 def discover(

@@ -1,15 +1,21 @@
 """`fairflac data get|check NAME`."""
 
+import json as json_format
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fairflac.cli.options import AllowOutside, Data, LabelColumn, PathColumn, Strict
+from fairflac.cli import completion
+from fairflac.cli.options import AllowOutside, Data, Json, LabelColumn, PathColumn, Strict
 
 app = typer.Typer(help="Obtain datasets and check them.", no_args_is_help=True, rich_markup_mode=None)
-Name = Annotated[str, typer.Argument(help="mnist, cifar10 or a dataset (see fairflac list datasets).")]
+Name = Annotated[
+    str,
+    typer.Argument(help="mnist, cifar10 or a dataset (see fairflac list datasets).", autocompletion=completion.sources),
+]
 
 
 def _named(name: str) -> Any:
@@ -34,10 +40,13 @@ def get(
     source: Annotated[
         Path | None, typer.Option("--from", help="A folder or archive that has the files; no other source is tried.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Obtain NAME: from where you say, else from public sources, by checksum; or read how to get it by hand."""
     fetch: Callable[..., None] = _named(name).get
-    fetch(data, source, typer.echo)
+    fetch(data, source, partial(typer.echo, err=json))
+    if json:
+        typer.echo(json_format.dumps({"name": name, "data": str(data)}, indent=1))
 
 
 @app.command("check")
@@ -48,6 +57,7 @@ def check(
     label_column: LabelColumn = None,
     allow_outside: AllowOutside = False,
     strict: Strict = False,
+    json: Json = False,
 ) -> None:
     """Check that NAME is there and whole: counts, sizes, hashes. With your own images: what a run would see."""
     from fairflac.config.options import no_such_data, registered, sources
@@ -64,6 +74,9 @@ def check(
         lines, warnings = check_own_images(path, data, strict=strict, allow_outside=allow_outside, choice=choice)
     else:
         no_such_data(name, known)
+    if json:
+        typer.echo(json_format.dumps({"name": name, "facts": list(lines), "warnings": list(warnings)}, indent=1))
+        return
     for line in lines:
         typer.echo(line)
     for warning in warnings:

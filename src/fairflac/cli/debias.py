@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import OWN_IMAGES, AllowOutside, Data, Json, LabelColumn, PathColumn, Seed, Set, Strict
+from fairflac.cli.options import (
+    OWN_IMAGES,
+    AllowOutside,
+    Data,
+    Json,
+    LabelColumn,
+    Logger,
+    LoggerChoice,
+    PathColumn,
+    Seed,
+    Set,
+    Strict,
+)
 from fairflac.config import plugins
 
 BIAS_MODEL_HELP = (
@@ -39,6 +51,7 @@ def debias_command(
     label_column: LabelColumn = None,
     allow_outside: AllowOutside = False,
     strict: Strict = False,
+    logger: Logger = LoggerChoice.auto,
     json: Json = False,
 ) -> None:
     """Find the shortcut, train a vanilla model and others against it, keep the best, and say what speaks for it.
@@ -59,7 +72,7 @@ def debias_command(
         attribute=attribute,
         attribute_from=attribute_from,
         seed=seed,
-        workspace=Workspace(data=data),
+        workspace=Workspace(data=data, logger=logger.value),
         path_column=path_column,
         label_column=label_column,
         allow_outside=allow_outside,

@@ -27,9 +27,9 @@ from fairflac.reporting.naming import Names
 from fairflac.reporting.page import write as write_report
 from fairflac.runs.directory import CHOICE, Run, Workspace
 from fairflac.system.files import check_folder, write_text
-from fairflac.system.progress import duration, tell
+from fairflac.system.progress import duration, expect, tell
 from fairflac.training.build import load_config, load_split
-from fairflac.training.pipeline import dry_run, import_run, predict_run, train_config
+from fairflac.training.pipeline import bias_label, dry_run, import_run, predict_run, stage_work, train_config
 
 TITLE = "Does the model lean on a shortcut, and did debiasing help?"
 GUESSER = "early"  # names groups where the bias model's last layer was never trained on anything
@@ -49,7 +49,9 @@ class DebiasResult:
     took: str  # of the budget
 
 
-def debias(request: Request, data: Path, clock: TimeBudget | None = None) -> DebiasResult:
+def debias(
+    request: Request, data: Path, clock: TimeBudget | None = None, *, logger: str = Workspace.logger
+) -> DebiasResult:
     """Everything that is there already is taken as it is, so that the same request goes on where it was stopped."""
     clock = clock or TimeBudget(request.budget)
     check_folder(request.output)
@@ -58,7 +60,7 @@ def debias(request: Request, data: Path, clock: TimeBudget | None = None) -> Deb
     provisional = DebiasPlan(request.output, "", request.provisional(), {})
     bias = _models(request, provisional, UNKNOWN_GROUPS).bias  # its faults cost no measuring
     plan = planned(request, clock, bias.work, data)
-    workspace = Workspace(request.output / "runs", data)
+    workspace = Workspace(request.output / "runs", data, logger=logger)
     if bias.run is not None:
         import_run(bias.run, workspace)
     _dry_runs(_models(request, plan, UNKNOWN_GROUPS), workspace)
@@ -67,6 +69,7 @@ def debias(request: Request, data: Path, clock: TimeBudget | None = None) -> Deb
     if request.by_groups:
         plan, groups = _with_groups(request, plan, workspace)
     models = _models(request, plan, groups)
+    expect(_work(models, workspace))
     if models.stage_one is not None and models.stage_one.train.epochs:
         pace = _pace(_trained(models.stage_one, workspace, as_bias_model=True), models) or pace
     schedule = Schedule(request, workspace, clock)
@@ -150,6 +153,13 @@ class Schedule:
         if epochs < planned:
             tell(f"time is short: {model} is trained for {epochs} epochs, {planned} were planned")
         return plan.decide(model, epochs)
+
+
+def _work(models: Models, workspace: Workspace) -> dict[str, float]:
+    """What is trained, in the order in which it is: a bias model comes first."""
+    work = stage_work([models.plain, *models.against.values()], workspace)
+    first = models.stage_one and bias_label(models.stage_one)
+    return {label: work[label] for label in sorted(work, key=lambda label: label != first)}
 
 
 def _pace(run: Run, models: Models) -> float | None:
