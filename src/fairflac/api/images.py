@@ -51,6 +51,7 @@ def debias(
     attribute: str | None = None,
     attribute_from: Path | str | None = None,
     seed: int = 0,
+    seeds: int = 1,
     workspace: Workspace | None = None,
     path_column: str | None = None,
     label_column: str | None = None,
@@ -75,6 +76,8 @@ def debias(
         attribute_from: a table with that column, or a folder with a subfolder for each value; or the `groups.csv` of
             `discover`, for which no attribute has to be named.
         seed: of data, weights and order.
+        seeds: how many are trained, from `seed` on, all on the same splits: the kind of model that most of them would
+            keep is kept, and of its models the one in the middle.
         workspace: where datasets and the cache are; runs go into `output`.
         path_column: the column of paths or images, where it is not called `path`.
         label_column: the column of classes, where it is not called `label`, or there are several.
@@ -94,6 +97,8 @@ def debias(
     path = Path(path)
     if not path.exists():
         raise UserError(f"there is no '{path}': give a folder of images, or a CSV file")
+    if seeds < 1:
+        raise UserError(f"seeds = {seeds} trains nothing: give 1 or more")
     seconds = parse_duration(budget) if isinstance(budget, str) else budget
     changes = dict(settings or {})
     arrange("folder" if path.is_dir() else "csv", "flac-b", changes)
@@ -108,6 +113,7 @@ def debias(
         output=Path(output or f"{path.resolve().stem}-debiased"),
         bias_model=bias_model,
         seed=seed,
+        seeds=seeds,
         budget=seconds,
         attribute=attribute,
         attribute_from=None if attribute_from is None else Path(attribute_from),
