@@ -1,10 +1,11 @@
 # make demo   a debiased model and a report, from nothing but Python 3.11
 # make test   lint, types and tests; what CI runs
+# make docs   the documentation as a site, in site/: open site/index.html
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format types clean
+.PHONY: demo test docs lint format types clean
 
 demo: $(VENV)/installed
 	$(BIN)/fairflac demo
@@ -13,6 +14,11 @@ demo: $(VENV)/installed
 # programs by the dozen.
 test: $(VENV)/installed-dev lint types
 	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+
+# Strict: a link or an anchor that leads nowhere is an error.
+docs: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "open site/index.html, or serve it: $(PYTHON) -m http.server --directory site --bind 127.0.0.1"
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -36,4 +42,8 @@ $(VENV)/installed: pyproject.toml constraints.txt
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[docs]"
 	touch $@

@@ -1,0 +1,86 @@
+"""The documentation as a site: it builds without a broken link, and loads nothing from elsewhere."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from browser import Browser, chromium
+
+ROOT = Path(__file__).parents[1]
+USERS = ("practitioner", "researcher", "engineer")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Strict: mkdocs ends with an error where a link or an anchor leads nowhere, or a page is in no menu."""
+    folder = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"NO_MKDOCS_2_WARNING": "1"}
+    answer = subprocess.run(words, cwd=ROOT, env=plain, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    return folder
+
+
+class Loads(HTMLParser):
+    """What a browser fetches for a page by itself."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "link" and given.get("rel") not in ("canonical", "prev", "next"):
+            self.found.append(given.get("href") or "")
+        elif tag != "a":
+            self.found += [given.get("src") or "", given.get("srcset") or "", given.get("data") or ""]
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 50
+    for page in pages:
+        loads = Loads(page.read_text()).found
+        assert [one for one in loads if re.match(r"(https?:)?//", one)] == [], page
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", sheet.read_text()), sheet
+    assert Loads('<img src="https://x.org/a.png"><a href="https://x.org">').found[0] == "https://x.org/a.png"
+
+
+def test_every_user_has_a_page_and_every_notebook(site: Path) -> None:
+    home = (site / "index.html").read_text()
+    assert all((site / f"{user}.html").is_file() and f'"{user}.html"' in home for user in USERS)
+    for script in (ROOT / "examples").glob("*.py"):
+        page = (site / "examples" / f"{script.stem}.html").read_text()
+        assert "data:image/png" in page or script.stem == "own_method"
+        assert 'class="output' in page
+
+
+def test_equations_need_no_script(site: Path) -> None:
+    page = (site / "flac.html").read_text()
+    assert page.count("<math") >= 8 and "arithmatex" not in page and r"\frac" not in page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    executable = chromium()
+    if executable is None:
+        pytest.skip("no Chromium is installed")
+    with Browser(executable) as started:
+        yield started
+
+
+@pytest.mark.parametrize("name", ["index", "flac", "results/table2-cpu", "examples/own_loop"])
+def test_pages_open_from_disk_on_a_phone(site: Path, browser: Browser, name: str) -> None:
+    browser.open(site / f"{name}.html", width=390, dark=True)
+    assert browser.complaints() == []
+    assert all(address.startswith(("file:", "data:")) for address in browser.requested())
+    assert browser.run("document.documentElement.scrollWidth") <= 390  # wide tables scroll by themselves
+    assert browser.run("document.body.dataset.mdColorScheme") == "slate"
