@@ -12,8 +12,7 @@ from fairflac.config.run_config import RunConfig, resolve
 from fairflac.errors import Stopped
 from fairflac.reproduction.local_executor import LocalExecutor
 from fairflac.reproduction.plan import Job, jobs_for
-from fairflac.reproduction.scheduler import share_trained
-from fairflac.runs.directory import Run, Workspace
+from fairflac.runs.directory import Run, Workspace, share_trained
 
 MANY = 400  # epochs; nobody waits for the last
 

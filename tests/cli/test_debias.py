@@ -242,3 +242,38 @@ def test_a_damaged_plan_is_made_again(tmp_path: Path) -> None:
     (tmp_path / "bars-debiased").mkdir()
     (tmp_path / "bars-debiased" / "plan.json").write_text("{")
     assert json.loads(call("bars", "--json", "--set", "epochs=1"))["plan"]["epochs"] == 1
+
+
+def test_several_seeds_keep_the_model_in_the_middle(tmp_path: Path, told_so_far: list[str]) -> None:
+    draw_folder(tmp_path / "bars", 80, aligned=0.85)
+    words = ["bars", "--seeds", "3", "--set", "epochs=1", "--json"]
+    choice = json.loads(call(*words))
+    seeds = choice["seeds"]
+    assert [one["seed"] for one in seeds["each"]] == [0, 1, 2] and sum(seeds["votes"].values()) == 3
+    order = sorted(seeds["each"], key=lambda one: one["validation"][choice["kept"]])
+    assert seeds["kept"] == order[1]["seed"] and seeds["votes"][choice["kept"]] == max(seeds["votes"].values())
+    output = tmp_path / "bars-debiased"
+    kept = Run(output / choice["run"])
+    assert kept.config["seed"] == seeds["kept"] and kept.config["method"] == choice["kept"]
+    for name, found in seeds["test_accuracy"].items():
+        values = [one["test_accuracy"][name] for one in seeds["each"]]
+        assert found["mean"] == pytest.approx(sum(values) / 3) and found["highest"] == max(values)
+    runs = [Run(output / path) for one in seeds["each"] for path in one["runs"].values()]
+    assert len({run.path for run in runs}) == 9
+    assert all(run.predictions.same_images(runs[0].predictions) for run in runs)  # splits of the first seed
+    assert "over 3 seeds" in choice["reasons"][1] and "over 3 seeds" in (output / "report.html").read_text()
+
+    done = {path: path.stat().st_mtime_ns for path in output.rglob("done")}
+    (runs[-1].path / "done").unlink()  # as if it had been stopped there
+    again = call(*words[:-1])
+    assert "Accuracy, mean and standard deviation over 3 seeds: vanilla " in again
+    changed = [path for path in output.rglob("done") if path.stat().st_mtime_ns != done[path]]
+    assert changed == [runs[-1].path / "done"]
+    assert "seed 2, 3 of 3" in told_so_far
+
+
+def test_seeds_that_there_is_no_time_for_are_left_out_and_that_is_said(tmp_path: Path, told_so_far: list[str]) -> None:
+    draw_folder(tmp_path / "bars", 40, aligned=0.85)
+    choice = json.loads(call("bars", "--seeds", "3", "--budget", "1s", "--json"))
+    assert "time is short: 1 of 3 seeds are trained" in told_so_far
+    assert choice["reasons"][1] == "Time was short: 1 of 3 seeds were trained." and "seeds" not in choice

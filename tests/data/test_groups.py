@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fairflac.data.own.csv_file import list_table
 from fairflac.data.own.folder import list_folder
-from fairflac.data.own.groups import check_groups, has_guesses, write_groups
+from fairflac.data.own.groups import check_groups, has_guesses, joined, write_groups
 from fairflac.data.own.listing import Listing
 from fairflac.errors import UserError
 from planted_bars import draw_folder
@@ -62,3 +63,12 @@ def test_a_value_of_one_image_is_a_slip(table: Path, photos: Listing) -> None:
     table.write_text("\n".join(lines))
     with pytest.raises(UserError, match="unknown value 'adlut', of one image alone: give it one of '"):
         check_groups(table, photos)
+
+
+def test_several_attributes_become_one() -> None:
+    """Combinations that occur, in order; a lone one goes to its most frequent neighbour with the same first value."""
+    first, second = np.array([0, 0, 0, 1, 1, 1, 1, -1]), np.array([0, 0, 1, 1, 1, 0, 0, 0])
+    values, names = joined([first, second], [["a", "b"], ["x", "y"]])
+    assert names == ["a+x", "b+x", "b+y"] and values.tolist() == [0, 0, 0, 2, 2, 1, 1, -1]
+    alone, same = joined([first], [["a", "b"]])
+    assert alone is first and same == ["a", "b"]

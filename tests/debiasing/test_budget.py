@@ -5,7 +5,7 @@ import time
 import pytest
 
 from fairflac.debiasing import budget
-from fairflac.debiasing.budget import BiasModelCost, TimeBudget, batch_size, choose_setup
+from fairflac.debiasing.budget import AGAINST, BiasModelCost, TimeBudget, TrainingSetup, batch_size, choose_setup
 from fairflac.errors import UserError
 from fairflac.system.progress import parse_duration
 
@@ -130,3 +130,9 @@ def test_with_imagenet_weights_a_small_budget_trains_a_head_and_a_large_one_ever
     assert choose_setup(10_000, 72, clock(None)).settings().get("weights") is None
     own = choose_setup(10_000, 72, clock(None), asked={"weights": "mine.safetensors"}, pretrained=True)
     assert "weights" not in own.settings()  # what the user set stays
+
+
+def test_every_seed_costs_its_training_and_images_are_read_once() -> None:
+    size = TrainingSetup("resnet18", 64, 10, 32, 4, 2.0)
+    one, three = (size.seconds(BiasModelCost(reading=7.0, seeds=seeds)) for seeds in (1, 3))
+    assert three - one == pytest.approx(2 * 10 * 2.0 * (1 + AGAINST))

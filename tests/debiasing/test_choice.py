@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairflac.debiasing.choice import choose
+from fairflac.debiasing.choice import ModelChoice, SeedResult, balanced_accuracy, choose, choose_over_seeds
 from fairflac.metrics.evidence import follows_less
 from fairflac.metrics.predictions import Predictions
 
@@ -210,3 +210,31 @@ def test_of_groups_that_were_found_a_clear_gain_is_enough() -> None:
     assert found.kept == "flac" and found.verdict == "signs of a shortcut"
     assert "These differences alone are too small" in " ".join(found.reasons)
     assert choose(tables, guess, 100).kept == "vanilla"
+
+
+def seed_result(seed: int, kept: str, **scores: float) -> SeedResult:
+    return SeedResult(seed, ModelChoice(kept, "no evidence", [f"{kept} is kept."], None, {}, {}), scores, scores)
+
+
+def test_most_seeds_decide_and_the_median_is_kept() -> None:
+    results = [
+        seed_result(0, "flac", vanilla=0.5, flac=0.9),
+        seed_result(1, "vanilla", vanilla=0.6, flac=0.6),
+        seed_result(2, "flac", vanilla=0.4, flac=0.7),
+    ]
+    found = choose_over_seeds(results)
+    assert (found.kept, found.seed, found.votes) == ("flac", 2, {"flac": 2, "vanilla": 1})
+    assert "as 2 of 3 seeds would by themselves; 1 would keep vanilla" in found.reasons[0]
+    assert "vanilla 50.0 ± 10.0 % (40.0 to 60.0), flac 73.3 ± 15.3 % (60.0 to 90.0)" in found.reasons[1]
+    assert found.reasons[2] == "Seed 2 alone: flac is kept."
+
+
+def test_of_equals_the_better_mean_and_of_two_in_the_middle_the_lower() -> None:
+    results = [seed_result(0, "flac", vanilla=0.5, flac=0.4), seed_result(1, "vanilla", vanilla=0.6, flac=0.3)]
+    found = choose_over_seeds(results)
+    assert (found.kept, found.seed) == ("vanilla", 0)
+
+
+def test_the_classes_count_alike() -> None:
+    y = np.array([0, 0, 0, 1])
+    assert balanced_accuracy(table(np.zeros(4, dtype=int), y)) == 0.5

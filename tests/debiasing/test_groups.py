@@ -54,6 +54,17 @@ def test_a_table_of_some_images_is_completed(bars: Path, tmp_path: Path) -> None
     assert sum(row["guess"] == names[ground(row)] for row in table) > 0.95 * len(table)
 
 
+def test_two_shortcuts_are_trained_against_together(bars: Path, tmp_path: Path) -> None:
+    """A table with a second guess: the values are the combinations, and what the table lacks is filled in for both."""
+    listing = list_folder(bars)
+    side = [str(number % 2) for number in range(len(listing.names))]
+    grounds = [Path(name).stem[-1] for name in listing.names]
+    write_groups(tmp_path / "two.csv", listing, {"guess": grounds, "guess2": side})
+    request = Request(bars, tmp_path / "out", DISCOVER, attribute_from=tmp_path / "two.csv")
+    table = rows(training_groups(request, tmp_path, tmp_path / "runs").path)
+    assert [row["guess"] for row in table] == [f"{one}+{other}" for one, other in zip(grounds, side, strict=True)]
+
+
 def test_a_line_of_an_image_that_cannot_be_read_is_no_error(tmp_path: Path) -> None:
     """It is left out like any other."""
     photos = draw_folder(tmp_path / "bars", 40, 0.85)

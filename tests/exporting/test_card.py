@@ -7,13 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from huggingface_hub import ModelCard
 from PIL import Image
 
+from fairflac.errors import UserError
 from fairflac.exporting.card import model_card
-from fairflac.exporting.formats import export
+from fairflac.exporting.formats import FORMATS, export
+from fairflac.exporting.picture import card_picture
 from fairflac.inference.open import open_model
 from fairflac.inference.predict import answers
 from fairflac.metrics import measure
+from fairflac.reporting.naming import Names
 from fairflac.runs.directory import Run
 from fairflac.system import checkpoint
 from fairflac.system.tables import escape_markdown
@@ -34,7 +38,41 @@ def test_the_header_is_what_hubs_read(tiny_run: Run) -> None:
     metrics = {one["type"]: one["value"] for one in result["metrics"]}
     assert metrics["unbiased"] == pytest.approx(tiny_run.result["test"]["unbiased"], abs=1e-4)
     assert result["dataset"] == {"name": "biased-digits", "type": "biased-digits", "split": "test"}
+    assert found["datasets"] == ["biased-digits"] and found["metrics"] == ["accuracy"]
     assert header_of(model_card(tiny_run))["license"] == "other"
+
+
+def test_the_hub_reads_it(tiny_run: Run, folder_run: Run, tmp_path: Path) -> None:
+    """By the hub's own reader, which fails where a result lacks what the hub wants."""
+    done = export(tiny_run, "onnx", tmp_path / "digits.onnx", licence="cc-by-4.0")
+    data = ModelCard.load(done.card).data
+    assert (data.license, data.library_name, data.pipeline_tag) == ("cc-by-4.0", "fairflac", "image-classification")
+    assert data.datasets == ["biased-digits"] and {"onnx", "fairness", "vanilla"} < {*data.tags}
+    unbiased = measure(tiny_run.predictions)["unbiased"]
+    (found,) = [one for one in data.eval_results if one.metric_type == "unbiased"]
+    assert found.metric_value == pytest.approx(unbiased.value, abs=1e-4) and found.dataset_split == "test"
+    assert found.metric_args == {"low": round(unbiased.low, 4), "high": round(unbiased.high, 4), "n": unbiased.n}
+    own = ModelCard(model_card(folder_run)).data
+    assert own.datasets is None and own.eval_results
+
+
+def test_the_picture_lies_beside_it_and_has_words(tiny_run: Run, folder_run: Run, tmp_path: Path) -> None:
+    done = export(tiny_run, "onnx", tmp_path / "my digits.onnx")
+    assert "](<my%20digits.png>)" in done.card.read_text() and done.picture == tmp_path / "my digits.png"
+    with Image.open(done.picture) as image:
+        assert image.format == "PNG" and image.width > 800 and image.info["Software"] == "fairflac"
+    table = tiny_run.predictions
+    drawing = card_picture(table, Names.of(tiny_run.result))
+    right, aligned = table.prediction == table.y, table.aligned["colour"]
+    for words, rows in (("the colour goes with", aligned), ("the colour contradicts", ~aligned)):
+        assert f"{words} the class: {100 * right[rows].mean():.1f} %" in drawing.alt
+    bars = [bar for container in drawing.figure.axes[0].containers for bar in container if hasattr(bar, "get_width")]
+    first = right[aligned & (table.y == 0)].mean()
+    assert len(bars) == 20 and bars[0].get_width() == pytest.approx(first)
+    assert card_picture(folder_run.predictions, Names.of(folder_run.result)).alt.startswith("Bars of 2 classes")
+    (tmp_path / "my digits.png").write_bytes(b"a photograph")
+    with pytest.raises(UserError, match="in the way"):
+        export(tiny_run, "onnx", tmp_path / "my digits.onnx")
 
 
 @pytest.mark.parametrize("licence", ["no", "1e3", "x: y # z", "- dash", "null", "ü \"q\" 'p'", "a\nb", "{a: [b]}"])
@@ -107,7 +145,7 @@ def test_a_bias_model_says_what_it_predicts(tiny_run: Run, tmp_path: Path) -> No
     assert "not the class of that set but its colour." in card and "Labels that training saw: colour." in card
 
 
-@pytest.mark.parametrize("to", ["onnx", "torchscript"])
+@pytest.mark.parametrize("to", ["onnx", "torchscript", "safetensors"])
 def test_the_program_on_the_card_runs_and_agrees(
     folder_run: Run,
     tmp_path: Path,
@@ -115,15 +153,17 @@ def test_the_program_on_the_card_runs_and_agrees(
     capsys: pytest.CaptureFixture[str],
     to: str,
 ) -> None:
-    done = export(folder_run, to, tmp_path / f"model.{'onnx' if to == 'onnx' else 'pt'}")
-    (program,) = re.findall(r"```python\n(.*?)```", done.card.read_text(), flags=re.DOTALL)
+    done = export(folder_run, to, tmp_path / f"model{FORMATS[to].endings[0]}")
+    programs = re.findall(r"```python\n(.*?)```", done.card.read_text(), flags=re.DOTALL)
     pixels = np.random.default_rng(3).integers(0, 256, (30, 41, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "photo.png")
     monkeypatch.chdir(tmp_path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of TorchScript, which users asked for
-        exec(compile(program.replace("photo.jpg", "photo.png"), "card", "exec"), {})
-    name, probability = capsys.readouterr().out.split()
     (answer,) = answers(open_model(str(folder_run.path)), [tmp_path / "photo.png"])
-    assert answer.guesses[0].name == name
-    assert answer.guesses[0].probability == pytest.approx(float(probability), abs=1e-4)
+    assert len(programs) == (1 if to == "safetensors" else 2) and all(len(one.split("\n")) < 18 for one in programs)
+    for program in programs:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of TorchScript, which users asked for
+            exec(compile(program.replace("photo.jpg", "photo.png"), "card", "exec"), {})
+        name, probability = capsys.readouterr().out.split()
+        assert answer.guesses[0].name == name
+        assert answer.guesses[0].probability == pytest.approx(float(probability), abs=1e-4)

@@ -21,7 +21,7 @@ def test_a_run_in_every_format(tiny_run: Run, tmp_path: Path, to: str) -> None:
     assert done.parity.images == 32 and done.parity.largest_difference <= done.parity.tolerance
     names = {path.name for path in done.file.parent.iterdir()}
     beside = {"model.json"} if to == "safetensors" else set()
-    assert names == {done.file.name, "model.md"} | beside
+    assert names == {done.file.name, "model.md", "model.png"} | beside
     original, exported = open_model(str(tiny_run.path)), open_model(str(done.file))
     images = np.random.default_rng(1).integers(0, 256, (3, 28, 28, 3), dtype=np.uint8)
     assert np.allclose(original(images), exported(images), atol=1e-4)

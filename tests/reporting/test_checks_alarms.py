@@ -1,5 +1,6 @@
 """What is said first: a drop from validation to test, and a model that is no better than one answer for all."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -45,9 +46,17 @@ def test_said_first_on_the_page_and_of_vanilla_alone_where_the_shortcut_is_known
         make_run("flac", table(0.95, 0.4), results=results(0.9)),
     ]
     page = render(runs, foreword=["First words."])
-    assert page.count('<p class="alarm">') == 1
-    assert page.index("The vanilla model is right on 90.0") < page.index("First words.") < page.index('class="answers"')
-    assert render(runs[1:]).count('<p class="alarm">') == 1
+    assert page.count('<details class="alarm">') == 1
+    assert page.index("First words.") < page.index("The vanilla model does clearly worse") < page.index('class="bars"')
+    assert render(runs[1:]).count('<details class="alarm">') == 1
+
+
+def test_a_page_never_has_validation_and_test_numbers_in_one_paragraph(make_run: MakeRun) -> None:
+    page = render([make_run("vanilla", table(0.4, 0.4, attributes=()), results=results(0.8))])
+    parts = re.findall(r"<(p|dd|summary|li|td|figcaption)\b[^>]*>(.*?)</\1>", page, flags=re.DOTALL)
+    assert any("80.0" in text for _, text in parts) and any("40.0" in text for _, text in parts)
+    assert not any("80.0" in text and "40.0" in text for _, text in parts)
+    assert "right on the validation images</dt><dd>80.0" in page and "of another kind" in page
 
 
 def test_validation_is_that_of_the_epoch_that_was_kept(make_run: MakeRun) -> None:
@@ -83,7 +92,7 @@ def test_classes_are_on_the_page(make_run: MakeRun) -> None:
     page = render([make_run("vanilla", known, results=stored), make_run("flac", replace(known, prediction=known.y))])
     assert "Always saying “bee”, the most frequent class in training, is right on 25.0" in page.replace("\xa0", " ")
     assert page.count("(confusion matrix)</summary>") == 2 and "“cow”" in page
-    assert '<td data-value="48">48</td>' in page  # right on 18 and three times 10 of a class
+    assert '<td data-value="48" class="right">48</td>' in page  # right on 18 and three times 10 of a class
 
 
 def test_classes_that_lost_are_named_on_the_page(make_run: MakeRun) -> None:

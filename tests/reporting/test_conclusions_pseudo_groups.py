@@ -13,11 +13,17 @@ TRAINING = 80 * np.eye(4, dtype=int) + 5  # images by class and guess
 GUESSED = replace(KNOWN, bias={}, aligned={}, guess=KNOWN.bias["hue"], guess_counts=TRAINING)
 
 
-def test_only_where_the_attribute_is_not_known(make_run: MakeRun) -> None:
+def test_only_where_the_attribute_is_not_known() -> None:
     assert pseudo_group_sentences({"flac": KNOWN, "vanilla": replace(GUESSED, guess=None)}) == []
-    page = render([make_run("flac-b", GUESSED)])
-    assert "pseudo-groups" in page and "flac-b is right on" in page
-    assert "pseudo-groups" not in render([make_run("flac", KNOWN)])
+
+
+def test_a_page_has_the_guesses_in_a_table_and_calls_them_a_hint(make_run: MakeRun) -> None:
+    runs = [make_run("vanilla", replace(GUESSED, guess=None)), make_run("flac-b", GUESSED)]
+    page = render(runs)
+    assert "Beside the guesses" in page and "take\nthis as a hint, not as proof" in page
+    assert 'data-label="right where it is wrong">50.0' in page and "Gain over vanilla, every group" in page
+    assert ">guess <select" in page and "it uses what the guess goes by" in page
+    assert "Beside the guesses" not in render([make_run("flac", KNOWN)])
 
 
 def test_numbers_are_those_of_groups() -> None:

@@ -88,7 +88,7 @@ def test_page_needs_nothing_from_outside(text: str) -> None:
     places = {element["id"] for _, element in page.elements if "id" in element}
     assert {address[1:] for address in addresses if address and address[0] == "#"} <= places
     drawings = re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", text)
-    assert len(drawings) >= 3
+    assert len(drawings) >= 2
     for drawing in drawings:
         assert all(
             link.startswith((b"#", b"data:image/png"))
@@ -104,6 +104,7 @@ def test_page_runs_its_own_script_and_no_other(text: str) -> None:
     digest = base64.b64encode(hashlib.sha256(ours.encode()).digest()).decode()
     assert not data and f"script-src 'sha256-{digest}'" in policy
     assert [tag.get("type") for tag in page.all("script")] == ["application/json", None]
+    assert len(ours.encode()) < 300_000
 
 
 def test_page_can_be_read_aloud(text: str) -> None:
@@ -115,6 +116,7 @@ def test_page_can_be_read_aloud(text: str) -> None:
     assert all(cell["scope"] in ("row", "col") for cell in page.all("th"))
     scrollable = [element for element in page.all("div") if (element.get("class") or "").startswith("scroll")]
     assert len(scrollable) == len(page.all("table")) + len(page.all("img"))
+    assert all(canvas["tabindex"] == "0" and canvas["aria-label"] for canvas in page.all("canvas"))
     assert all(element["tabindex"] == "0" and element["aria-label"] for element in scrollable)
 
 
@@ -122,9 +124,10 @@ def test_page_tells_what_happened(text: str, same_runs: list[Run]) -> None:
     page = Page(text)
     for words in (
         "A title",
-        "The hue is a shortcut: in 90 % of the training images it goes with the class (q = 0.9)",
-        "it reads the hue",
-        "This helps",
+        "Yes: the ordinary model (vanilla) reads the hue. Training against it helps: where the hue misleads, 20 → 75 %",
+        "The hue is a shortcut: it goes with the class in 90 % of the training images",
+        "Use flac, not the ordinary model",
+        "vanilla reads the hue hue goes with the class 100.0 % 95.5–100.0 hue misleads 20.0 %",  # the picture, read
         "Each model was trained once",
         "vanilla class 40.0 % 36.",  # the row of vanilla, with the lower end of its interval
         "n = 320 100.0 % 95.5–100.0 n = 80 20.0 %",
@@ -145,10 +148,34 @@ def test_page_tells_what_happened(text: str, same_runs: list[Run]) -> None:
 
 def test_page_without_attribute_claims_nothing(make_run: MakeRun) -> None:
     page = Page(render([make_run("vanilla", table(0.5, 0.5, attributes=()))], "A title"))
-    assert "not say whether a model leans" in page.text
-    assert "is a shortcut" not in page.text and "What the models look at" not in page.text
+    assert "cannot say whether a model leans" in page.text
+    assert "is a shortcut:" not in page.text and "What the models look at" not in page.text
     assert "left out: the test images of toy have no label of an attribute" in page.text
     assert "Fairness measures" not in page.text and "Groups" not in page.text
+
+
+def test_a_page_without_labels_shows_classes_before_and_after(make_run: MakeRun) -> None:
+    unknown = [table(1.0, share, attributes=()) for share in (0.5, 0.9)]
+    runs = [make_run(name, one, results=NAMES) for name, one in zip(("vanilla", "flac"), unknown, strict=True)]
+    page = Page(render(runs, "A title")).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert page.index("ant n = 80 vanilla 62.5 %") < page.index("Look for yourself")
+    assert page.count("ant n = 80 vanilla 62.5 %") == 1  # and not once more among the classes
+
+
+def test_what_was_kept_stands_beside_the_verdict_and_its_reasons_are_folded(make_run: MakeRun) -> None:
+    text = render([make_run("vanilla", table(1.0, 0.2))], foreword=["flac is kept.", "It is better.", "By far."])
+    page = Page(text)
+    assert "flac is kept." in page.text and "Train against it" not in page.text  # one advice
+    fold = text[text.index("<summary>Why this model was kept") :]
+    assert fold.index("It is better.") < fold.index("By far.") < fold.index("</details>")
+
+
+def test_no_column_of_dashes(make_run: MakeRun, bias_model: dict[str, Any], text: str) -> None:
+    unknown = render([make_run("vanilla", table(1.0, 0.2, attributes=()))], "A title")
+    for page in (text, unknown):
+        for body in re.findall(r"<tbody>(.*?)</tbody>", page, flags=re.DOTALL):
+            lines = [re.findall(r"<td[^>]*>(.*?)</td>", line, flags=re.DOTALL) for line in body.split("</tr>")[:-1]]
+            assert not any(set(column) == {"–"} for column in zip(*lines, strict=True))
 
 
 def test_page_has_a_part_for_each_dataset(make_run: MakeRun) -> None:
@@ -157,8 +184,8 @@ def test_page_has_a_part_for_each_dataset(make_run: MakeRun) -> None:
         make_run("flac", table(1.0, 0.9), data_options={"q": 0.99}),
     ]
     page = Page(render(runs, "A title"))
-    assert len(page.all("h2")) == 2 + 4  # what is common to both: columns, provenance, caveats, citation
-    assert "toy, q = 0.99" in page.text and "no vanilla model" in page.text and "This helps" not in page.text
+    assert len(page.all("h2")) == 2 + 3  # what is common to both: provenance, caveats, citation
+    assert "toy, q = 0.99" in page.text and "no vanilla model" in page.text and "helps" not in page.text
 
 
 def test_page_without_pictures(runs: list[Run]) -> None:
@@ -170,7 +197,8 @@ def test_page_without_pictures(runs: list[Run]) -> None:
 def test_a_run_without_images_says_why(runs: list[Run]) -> None:
     runs[0].gallery.unlink()
     page = Page(render(runs, "A title"))
-    assert "There are no images to show: flac kept none" in page.text and "Worst mistakes" not in page.text
+    assert "There are no images to show: flac kept none" in page.text and "surest of" not in page.text
+    assert len(page.all("canvas")) == 2  # the maps need none
 
 
 def test_models_that_saw_other_test_images_are_named(runs: list[Run], make_run: MakeRun) -> None:
@@ -191,7 +219,7 @@ def test_names_cannot_break_the_page(make_run: MakeRun) -> None:
     assert len(page.all("script")) == 2 and "<script>alert('x')</script>" in page.text
     assert all("onerror" not in image and image["alt"] for image in page.all("img"))
     (data,) = re.findall(r'<script type="application/json">(.*?)</script>', text, flags=re.DOTALL)
-    assert json.loads(data)["thumbnails"][0][2].endswith(bad)
+    assert json.loads(data)["names"][0].endswith(bad)
 
 
 def test_written_page_is_always_the_same(text: str, same_runs: list[Run], tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """The page in a real browser, without a network: sorted, clicked, read by keyboard, and photographed."""
 
+import base64
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from browser import Browser, chromium
@@ -44,16 +46,42 @@ def page(make_run: MakeRun, path: Path) -> Path:
 
 def shown(browser: Browser) -> list[list[str]]:
     """Per model, the names of the neighbours on the screen."""
-    script = """[...document.querySelectorAll(".gallery .model")].map(model =>
-        [...model.querySelectorAll(".image")].map(image => image.getAttribute("aria-label")))"""
+    script = """[...document.querySelectorAll(".explorer .model")].map(model =>
+        [...model.querySelectorAll(".image")].map(image => image.title.split(", ").at(-1)))"""
     names: list[list[str]] = browser.run(script)
     return names
 
 
-def expected(page: Path, query: int) -> list[list[str]]:
+def told(page: Path) -> dict[str, Any]:
     (text,) = re.findall(r'<script type="application/json">(.*?)</script>', page.read_text(), flags=re.DOTALL)
     data: dict[str, Any] = json.loads(text)
-    return [[data["thumbnails"][k][2] for k in model[query]] for model in data["neighbours"]]
+    return data
+
+
+def unpacked(text: str) -> list[int]:
+    numbers: list[int] = np.frombuffer(base64.b64decode(text), dtype="<u2").tolist()
+    return numbers
+
+
+def expected(page: Path, point: int) -> list[list[str]]:
+    data = told(page)
+    found = []
+    for model in data["models"]:
+        near, count = unpacked(model["near"]), model["count"]
+        found.append([data["names"][place] for place in near[point * count : (point + 1) * count]])
+    return found
+
+
+def chosen(browser: Browser) -> str:
+    words: str = browser.run("document.querySelector('.explorer .about').innerText.replace(/\\s+/g, ' ')")
+    return words
+
+
+def select(browser: Browser, kind: str, value: str) -> None:
+    browser.run(
+        f"(e => {{ e.value = {json.dumps(value)}; e.dispatchEvent(new Event('change')); }})"
+        f"(document.querySelector('[data-filter={kind}]'))"
+    )
 
 
 def column(browser: Browser, number: int) -> list[float]:
@@ -72,13 +100,15 @@ def test_the_page_is_whole_and_quiet_and_names_stay_text(browser: Browser, page:
     assert browser.run("document.images.length") == figures >= 2  # a class that looks like an image is none
     assert browser.run("document.scripts.length") == 2
     assert browser.run("document.querySelector('table.groups tbody th').textContent") == EVIL_CLASS
-    assert browser.run("document.querySelector('.query .name').textContent") == EVIL_FILE.format(0)
+    assert browser.run("document.querySelector('.query .name').textContent") in told(page)["names"]
+    assert EVIL_FILE.format(0) in told(page)["names"]
     browser.screenshot(tmp_path / "page.png")
     assert (tmp_path / "page.png").stat().st_size > 20_000
 
 
 def test_a_table_is_sorted(browser: Browser, page: Path) -> None:
     browser.open(page)
+    browser.run("document.querySelectorAll('details').forEach(e => { e.open = true; })")
     before = column(browser, 4)
     heading = "table.groups thead th:nth-child(5)"
     assert browser.run(f"document.querySelector('{heading}').ariaSort") == "none"
@@ -97,47 +127,134 @@ def test_a_table_is_sorted(browser: Browser, page: Path) -> None:
     assert browser.complaints() == []
 
 
-def test_another_query_has_other_neighbours(browser: Browser, page: Path) -> None:
+def test_another_image_has_other_neighbours(browser: Browser, page: Path) -> None:
     browser.open(page)
-    assert shown(browser) == expected(page, 0)
+    start = told(page)["start"]
+    assert shown(browser) == expected(page, start)
     browser.click(".queries button:nth-child(40)")
-    assert shown(browser) == expected(page, 39) != expected(page, 0)
-    assert browser.run("document.querySelectorAll('.queries [aria-pressed=true]').length") == 1
+    point = int(browser.run("document.querySelector('.queries [aria-pressed=true]').dataset.point"))
+    assert shown(browser) == expected(page, point) != expected(page, start)
     browser.press("ArrowRight")
-    assert shown(browser) == expected(page, 39)  # the focus has moved, the choice has not
+    assert shown(browser) == expected(page, point)  # the focus has moved, the choice has not
     browser.press("Enter")
-    assert shown(browser) == expected(page, 40) != expected(page, 39)
+    other = int(browser.run("document.querySelector('.queries [aria-pressed=true]').dataset.point"))
+    assert other != point and shown(browser) == expected(page, other)
     shared = browser.run(
-        "[...document.querySelectorAll('.gallery .model')].map(m => m.querySelector('.count').innerText)"
+        "[...document.querySelectorAll('.explorer .model')].map(m => m.querySelector('.count').innerText)"
     )
     borders = browser.run(
-        "[...document.querySelectorAll('.gallery .model')].map(m => m.querySelectorAll('.same-class').length)"
+        "[...document.querySelectorAll('.explorer .model')].map(m => m.querySelectorAll('.same-class').length)"
     )
     signs = browser.run(
-        "[...document.querySelectorAll('.gallery .model')].map(m => (m.innerText.match(/= /g) || []).length)"
+        "[...document.querySelectorAll('.explorer .model')].map(m => (m.innerText.match(/= /g) || []).length)"
     )
     assert [int(count) for count in shared] == borders and all(signs)
     assert browser.run("[...document.querySelectorAll('.queries button')].filter(b => b.tabIndex === 0).length") == 1
     assert browser.complaints() == []
 
 
-def test_without_scripts_the_first_query_is_there(browser: Browser, page: Path) -> None:
+def test_a_point_of_a_map_is_pressed(browser: Browser, page: Path) -> None:
+    """Where the first image of the last class lies: its class, group and the answers of both models are shown."""
+    browser.open(page)
+    data = told(page)
+    point = next(k for k, y in enumerate(unpacked(data["y"])) if y == 3)
+    x, y = (unpacked(data["models"][1][axis])[point] / 65535 for axis in "xy")
+    left, top, width, height = browser.run(
+        "(e => { e.scrollIntoView({block: 'center'}); const b = e.getBoundingClientRect();"
+        " return [b.x + e.clientLeft, b.y + e.clientTop, e.clientWidth, e.clientHeight]; })"
+        "(document.querySelectorAll('.maps canvas')[1])"
+    )
+    spot = {"x": left + 10 + x * (width - 20), "y": top + 10 + y * (height - 20)}
+    for kind in ("mousePressed", "mouseReleased"):
+        browser("Input.dispatchMouseEvent", type=kind, **spot, button="left", clickCount=1)
+    words = chosen(browser)
+    assert "class dog, hue " in words and words.count("vanilla “") == words.count("flac “") == 1
+    assert browser.complaints() == []
+
+
+def test_filters_leave_images_of_a_kind(browser: Browser, page: Path) -> None:
+    browser.open(page)
+
+    def found() -> int:
+        return int(browser.run("parseInt(document.querySelector('.found').textContent.replace(',', ''))"))
+
+    assert found() == 320
+    select(browser, "class", "3")
+    assert found() == 80 and "class dog" in chosen(browser)
+    select(browser, "group", "against")
+    assert found() == 60 and "grey" not in chosen(browser)  # the hue that goes with it
+    select(browser, "answer", "wrong-0")
+    assert found() == 48  # four of five
+    select(browser, "answer", "mended-1")
+    assert found() == 30 and "✗ vanilla" in chosen(browser) and "✓ flac “dog”" in chosen(browser)
+    select(browser, "answer", "lost-1")
+    assert found() == 0
+    select(browser, "answer", "")
+    select(browser, "group", "1")
+    assert found() == 20 and "hue green" in chosen(browser)
+    before = browser.run("document.querySelector('.maps canvas').toDataURL()")
+    select(browser, "colour", "group")
+    assert browser.run("document.querySelector('.maps canvas').toDataURL()") != before
+    assert browser.run("document.querySelector('.legend').innerText").split() == ["red", "green", "blue", "grey"]
+    browser.click(".zoom")
+    assert browser.run("document.querySelector('.zoom').ariaPressed") == "true"
+    assert browser.complaints() == []
+
+
+def test_a_map_is_walked_with_the_keyboard(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.run("document.querySelector('.maps canvas').focus()")
+    start, walked = chosen(browser), set()
+    for key in ("ArrowLeft", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowDown", "ArrowDown"):
+        browser.press(key)
+        walked.add(chosen(browser))
+    assert len(walked - {start}) >= 2
+    assert browser.run("document.querySelector('.explorer .about').ariaLive") == "polite"  # it is read aloud
+    assert browser.complaints() == []
+
+
+def test_without_scripts_one_image_and_its_neighbours_are_there(browser: Browser, page: Path) -> None:
     browser.open(page, script=False)
     try:
-        assert shown(browser) == expected(page, 0)
-        assert browser.run("document.querySelector('.queries').checkVisibility()") is False
-        assert browser.run("document.querySelector('table.groups thead').innerText").split() == [
-            *("class", "hue", "go", "together", "n", "vanilla", "flac")
+        assert shown(browser) == expected(page, told(page)["start"])
+        for part in (".queries", ".maps", ".filters"):
+            assert browser.run(f"document.querySelector('{part}').checkVisibility()") is False
+        assert browser.run("[...document.querySelectorAll('table.groups th')].slice(0, 7).map(e => e.textContent)") == [
+            *("class", "hue", "go together", "n", "vanilla", "flac", EVIL_CLASS)
         ]
     finally:
         browser("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_the_first_screen_has_the_verdict_and_the_picture(browser: Browser, page: Path) -> None:
+    for width, height in ((1280, 800), (390, 844)):
+        browser.open(page, width=width, height=height)
+        for part in (".verdict", ".bars"):
+            assert 0 < browser.run(f"document.querySelector('{part}').getBoundingClientRect().bottom") < height
+        widths = browser.run("[...document.querySelectorAll('.picture .fill')].map(e => e.offsetWidth)")
+        assert widths == sorted(widths, reverse=True)[:1] + widths[1:] and widths[1] < widths[3] < widths[2] < widths[0]
+
+
+def test_folds_open_on_paper(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    closed = "document.querySelectorAll('details:not([open])').length"
+    before = browser.run(closed)
+    assert before > 5
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    assert browser.run(closed) == 0
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    assert browser.run(closed) == before
 
 
 def test_phone_darkness_and_paper(browser: Browser, page: Path, tmp_path: Path) -> None:
     grounds = set()
     for dark in (False, True):
         browser.open(page, width=390, height=844, dark=dark)
+        browser.run("document.querySelectorAll('details').forEach(e => { e.open = true; })")
         assert browser.run("document.documentElement.scrollWidth") <= 390
+        tables = "[...document.querySelectorAll('.scroll')].filter(e => e.querySelector('table:not(.matrix)'))"
+        cut = browser.run(f"{tables}.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.ariaLabel)")
+        assert cut == []  # only a matrix is wider than the screen
         assert browser.run("[...document.querySelectorAll('.scrolls img')].every(i => i.offsetWidth > 600)")
         grounds.add(browser.run("getComputedStyle(document.body).backgroundColor"))
         browser.screenshot(tmp_path / f"phone-{dark}.png")

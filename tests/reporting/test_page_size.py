@@ -8,7 +8,7 @@ from PIL import Image
 
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.page import render
-from fairflac.runs.gallery import MISTAKES, SHOWN, Gallery
+from fairflac.runs.gallery import MISTAKES, SHOWN, Gallery, Overview
 from reporting.hand_made import MakeRun
 
 IMAGES, CLASSES, FEATURES = 10_000, 10, 512
@@ -38,7 +38,9 @@ def photographs(count: int) -> np.ndarray:
 @pytest.mark.full_size
 def test_ten_thousand_images(make_run: MakeRun) -> None:
     kept = np.arange(SHOWN + MISTAKES)
-    gallery = Gallery(kept, photographs(len(kept)), np.array([f"folder/photograph {i}.jpg" for i in kept]))
+    images = photographs(len(kept))
+    overview = Overview.of(images[np.arange(IMAGES) % len(images)])
+    gallery = Gallery(kept, images, np.array([f"folder/photograph {i}.jpg" for i in kept]), overview)
     runs = [
         make_run(method, predicted(right, seed), gallery=gallery)
         for seed, (method, right) in enumerate({"vanilla": 0.3, "flac": 0.8, "flac-b": 0.7}.items())
@@ -47,4 +49,4 @@ def test_ten_thousand_images(make_run: MakeRun) -> None:
     page = render(runs)
     assert time.process_time() - start < 20
     assert len(page.encode()) < 5_000_000
-    assert f"among {len(kept)} test" in page  # nothing was left out to get there
+    assert f"among {len(kept)} images" in page and "one of 10,000 test images" in page  # nothing was left out

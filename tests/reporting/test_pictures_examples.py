@@ -8,7 +8,6 @@ import pytest
 
 from fairflac.errors import UserError
 from fairflac.metrics.predictions import Predictions
-from fairflac.metrics.representation import nearest
 from fairflac.reporting.naming import Names
 from fairflac.reporting.pictures import MISTAKES, ExampleImages, example_images
 from reporting.hand_made import gallery, table
@@ -39,16 +38,14 @@ def row(name: str) -> int:
 
 def test_queries_are_the_images_that_all_models_kept(kept: dict[str, Path]) -> None:
     made = shown(TABLES, kept)
-    rows = [row(thumbnail.name) for thumbnail in made.thumbnails]
-    assert sorted(rows) == list(range(0, len(TABLES["flac"]), 12))
-    groups = [(thumbnail.y, thumbnail.joint) for thumbnail in made.thumbnails]
+    assert [row(thumbnail.name) for thumbnail in made.thumbnails] == made.rows.tolist()
+    common = made.thumbnails[: made.common]
+    assert sorted(row(thumbnail.name) for thumbnail in common) == list(range(0, len(TABLES["flac"]), 12))
+    groups = [(thumbnail.y, thumbnail.joint) for thumbnail in common]
     assert groups == sorted(groups)
     assert [(thumbnail.label, thumbnail.value) for thumbnail in made.thumbnails][::9] == [
         (NAMES.of_class(thumbnail.y), NAMES.of_value("hue", thumbnail.joint)) for thumbnail in made.thumbnails[::9]
     ]
-    for model, predictions in TABLES.items():
-        assert made.neighbours[model] == nearest(predictions.features[rows]).tolist()
-    assert made.neighbours["vanilla"] != made.neighbours["flac"]
 
 
 def test_every_image_shows_itself(kept: dict[str, Path]) -> None:
@@ -68,20 +65,11 @@ def test_mistakes_are_the_surest_and_are_mistakes(kept: dict[str, Path]) -> None
         assert [row(mistake.thumbnail.name) for mistake in made.mistakes[name]] == wrong[::-1][:MISTAKES]
         assert made.wrong[name] == int((predictions.prediction != predictions.y).sum())
         for mistake in made.mistakes[name]:
-            assert (
-                mistake.said
-                == NAMES.of_class(predictions.prediction[row(mistake.thumbnail.name)])
-                != mistake.thumbnail.label
-            )
-            assert mistake.score == score[row(mistake.thumbnail.name)]
-
-
-def test_what_the_script_gets(kept: dict[str, Path]) -> None:
-    made = shown(TABLES, kept)
-    data = made.data()
-    first = made.thumbnails[0]
-    assert data["thumbnails"][0] == [first.label, first.value, first.name, first.y, first.joint]
-    assert data["neighbours"] == [made.neighbours["vanilla"], made.neighbours["flac"]]
+            place, first = row(mistake.thumbnail.name), mistake.answers[name]
+            assert next(iter(mistake.answers)) == name and first.score == score[place] and not first.right
+            for model, one in mistake.answers.items():
+                assert one.said == NAMES.of_class(tables[model].prediction[place])
+                assert one.right == (one.said == mistake.thumbnail.label)
 
 
 def test_reasons_for_nothing(kept: dict[str, Path], tmp_path: Path) -> None:

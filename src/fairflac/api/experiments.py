@@ -10,7 +10,7 @@ from fairflac.errors import UserError
 from fairflac.reproduction.published import official_name
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import check_folder
-from fairflac.system.progress import tell
+from fairflac.system.progress import expect, stages, tell
 
 if TYPE_CHECKING:
     from fairflac.reproduction.pipeline import Reproduction
@@ -141,7 +141,7 @@ def demo(*, seed: int = 0, workspace: Workspace | None = None, settings: Mapping
 
     from fairflac.config.run_config import resolve
     from fairflac.reporting.page import write
-    from fairflac.training.pipeline import train_config
+    from fairflac.training.pipeline import stage_work, train_config
 
     configs = [resolve(DEMO_DATASET, method, seed, changes) for method in DEMO_METHODS]
     share = 100 * (1 - configs[0].data_options["q"])
@@ -149,7 +149,9 @@ def demo(*, seed: int = 0, workspace: Workspace | None = None, settings: Mapping
         f"Digits on coloured backgrounds: the colour gives the class away, but for {share:.3g} in 100. "
         "Who reads the digit?"
     )
-    runs = [run for config in configs if (run := train_config(config, workspace))]
+    with stages():
+        expect(stage_work(configs, workspace))
+        runs = [run for config in configs if (run := train_config(config, workspace))]
     report = workspace.runs / "report.html"
     write(runs, report, title="fairflac demo: does the model read the digit or its colour?")
     return Demo(runs, report)

@@ -4,14 +4,14 @@ them."""
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
 from fairflac.config.options import check_images, check_options, lookup, registered
 from fairflac.config.settings import arrange
 from fairflac.errors import UserError
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import check_writable
-from fairflac.system.progress import meter, parse_duration
+from fairflac.system.progress import meter, parse_duration, stages
 
 if TYPE_CHECKING:
     from fairflac.auditing.fairness import FairnessAudit
@@ -26,6 +26,21 @@ if TYPE_CHECKING:
 
     Model: TypeAlias = Run | Classifier | Path | str
 
+    class AuditOptions(TypedDict, total=False):
+        names: Sequence[str]
+        split: Split | None
+        output: Path | str | None
+        net: str | None
+        size: int | None
+        classes: Sequence[str] | None
+        attributes: Sequence[str]
+        seed: int
+        workspace: Workspace | None
+        allow_outside: bool
+        strict: bool
+        silent: bool
+        settings: Mapping[str, Any] | None
+
 
 def debias(
     path: Path | str,
@@ -36,6 +51,7 @@ def debias(
     attribute: str | None = None,
     attribute_from: Path | str | None = None,
     seed: int = 0,
+    seeds: int = 1,
     workspace: Workspace | None = None,
     path_column: str | None = None,
     label_column: str | None = None,
@@ -60,6 +76,8 @@ def debias(
         attribute_from: a table with that column, or a folder with a subfolder for each value; or the `groups.csv` of
             `discover`, for which no attribute has to be named.
         seed: of data, weights and order.
+        seeds: how many are trained, from `seed` on, all on the same splits: the kind of model that most of them would
+            keep is kept, and of its models the one in the middle.
         workspace: where datasets and the cache are; runs go into `output`.
         path_column: the column of paths or images, where it is not called `path`.
         label_column: the column of classes, where it is not called `label`, or there are several.
@@ -79,6 +97,8 @@ def debias(
     path = Path(path)
     if not path.exists():
         raise UserError(f"there is no '{path}': give a folder of images, or a CSV file")
+    if seeds < 1:
+        raise UserError(f"seeds = {seeds} trains nothing: give 1 or more")
     seconds = parse_duration(budget) if isinstance(budget, str) else budget
     changes = dict(settings or {})
     arrange("folder" if path.is_dir() else "csv", "flac-b", changes)
@@ -93,6 +113,7 @@ def debias(
         output=Path(output or f"{path.resolve().stem}-debiased"),
         bias_model=bias_model,
         seed=seed,
+        seeds=seeds,
         budget=seconds,
         attribute=attribute,
         attribute_from=None if attribute_from is None else Path(attribute_from),
@@ -101,7 +122,9 @@ def debias(
         strict=strict,
         choice=ColumnChoice(path_column, label_column),
     )
-    return debias_request(request, (workspace or Workspace()).data, TimeBudget(seconds, started))
+    workspace = workspace or Workspace()
+    with stages():
+        return debias_request(request, workspace.data, TimeBudget(seconds, started), logger=workspace.logger)
 
 
 def discover(
@@ -179,15 +202,17 @@ def discover(
 
 
 @overload
-def audit(model: "Model", data: Path | str, **options: Any) -> "Audit": ...
+def audit(model: "Model", data: Path | str, **options: "Unpack[AuditOptions]") -> "Audit": ...
 
 
 @overload
-def audit(model: "list[Model] | tuple[Model, ...]", data: Path | str, **options: Any) -> "SideBySide": ...
+def audit(
+    model: "list[Any] | tuple[Any, ...]", data: Path | str, **options: "Unpack[AuditOptions]"
+) -> "SideBySide": ...
 
 
 def audit(
-    model: "Model | list[Model] | tuple[Model, ...]",
+    model: "Model | list[Any] | tuple[Any, ...]",
     data: Path | str,
     *,
     names: Sequence[str] = (),

@@ -108,7 +108,7 @@ def _write_page(run: Run) -> None:
         run.report.unlink(missing_ok=True)  # an old page is about another training
         write([run], run.report)
     except Exception as error:
-        tell(f"the run is whole, but its report could not be written: {error}")
+        tell(f"the run is whole, but its report could not be written: {error}", even_quietly=True)
 
 
 @dataclass(frozen=True)

@@ -28,17 +28,18 @@ from fairflac.cli import (
     tune,
 )
 from fairflac.cli import list as list_command
-from fairflac.cli.options import Commands, Plugin
+from fairflac.cli.options import Commands, Plugin, with_quiet
 from fairflac.config import plugins
 from fairflac.errors import Stopped, UserError, describe_os_error, in_plain_words
 from fairflac.system import invocation
 from fairflac.system.bf16 import keep_clear_of_broken_amx
 
+COMPLETING = "_FAIRFLAC_COMPLETE"  # set by a shell that asks what could be typed next
+
 app = typer.Typer(
     name="fairflac",
     help="Train image classifiers that do not lean on a shortcut, without labels of that shortcut.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -60,6 +61,9 @@ app.command("report")(report.report_command)
 app.command("serve")(serve.serve_command)
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("doctor")(doctor.doctor)
+for one in (*app.registered_commands, *data.app.registered_commands):
+    assert one.callback is not None
+    one.callback = with_quiet(one.callback)
 
 
 def _show_version(wanted: bool) -> None:
@@ -89,7 +93,8 @@ def main() -> None:
     """Run the program. A mistake of the user is one line and exit code 2, never a traceback."""
     # Before torch is imported. Threads that spin while they wait hold each other up as soon as anything else runs.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    keep_clear_of_broken_amx()
+    if COMPLETING not in os.environ:  # a shell waits for the next word, and nothing is computed
+        keep_clear_of_broken_amx()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold what is no text, as on stderr
     invocation.remember(sys.argv[1:])

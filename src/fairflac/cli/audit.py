@@ -1,7 +1,7 @@
 """`fairflac audit MODEL… DATA`, and `fairflac audit PREDICTIONS.csv`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -105,8 +105,9 @@ def audit_command(
         from fairflac.config.options import parse_assignments
         from fairflac.runs.directory import Workspace
 
-        found = audit(
-            models if len(models) > 1 else models[0],
+        given: Any = models if len(models) > 1 else models[0]
+        found: Any = audit(
+            given,
             images,
             names=names,
             split=None if split is None else split.value,

@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import OWN_IMAGES, AllowOutside, Data, Json, LabelColumn, PathColumn, Seed, Set, Strict
+from fairflac.cli.options import (
+    OWN_IMAGES,
+    AllowOutside,
+    Data,
+    Json,
+    LabelColumn,
+    Logger,
+    LoggerChoice,
+    PathColumn,
+    Seed,
+    Set,
+    Strict,
+)
 from fairflac.config import plugins
 
 BIAS_MODEL_HELP = (
@@ -34,11 +46,15 @@ def debias_command(
         ),
     ] = None,
     seed: Seed = 0,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Train so many seeds, say mean and spread, keep the model in the middle.")
+    ] = 1,
     changes: Set = [],  # noqa: B006 (typer copies it)
     path_column: PathColumn = None,
     label_column: LabelColumn = None,
     allow_outside: AllowOutside = False,
     strict: Strict = False,
+    logger: Logger = LoggerChoice.auto,
     json: Json = False,
 ) -> None:
     """Find the shortcut, train a vanilla model and others against it, keep the best, and say what speaks for it.
@@ -59,7 +75,8 @@ def debias_command(
         attribute=attribute,
         attribute_from=attribute_from,
         seed=seed,
-        workspace=Workspace(data=data),
+        seeds=seeds,
+        workspace=Workspace(data=data, logger=logger.value),
         path_column=path_column,
         label_column=label_column,
         allow_outside=allow_outside,
@@ -67,6 +84,7 @@ def debias_command(
         settings=parse_assignments(changes),
     )
 
+    from fairflac.debiasing.choice import over_seeds
     from fairflac.debiasing.pipeline import result_alarms
     from fairflac.reporting.results import rows
     from fairflac.reporting.text import as_text
@@ -75,9 +93,10 @@ def debias_command(
     if json:
         typer.echo((left / CHOICE).read_text())
         return
-    table = rows(list(result.runs.values()))
+    table = rows([*result.runs.values(), *result.others])
     said = [*result_alarms(result.runs), *result.choice.reasons]
-    typer.echo("\n".join(["", *said, "", "On test images:", as_text(table), ""]))
+    spread = [f"Accuracy, {over_seeds([one.test for one in result.seeds])}."] if result.others else []
+    typer.echo("\n".join(["", *said, "", "On test images:", as_text(table), *spread, ""]))
     typer.echo(f"model:  {result.model}\nreport: {result.report}\ncard:   {result.card}")
     if result.groups.page:
         typer.echo(f"groups: {result.groups.page}")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from fairflac.cli.options import Data, Json, Runs, Seed, Set
+from fairflac.cli.options import Data, Json, Logger, LoggerChoice, Runs, Seed, Set
 
 
 def demo_command(
@@ -12,6 +12,7 @@ def demo_command(
     runs: Runs = Path("runs/demo"),
     seed: Seed = 0,
     changes: Set = [],  # noqa: B006 (typer copies it)
+    logger: Logger = LoggerChoice.auto,
     json: Json = False,
 ) -> None:
     """Show the whole thing on 4,000 coloured digits: a vanilla model, FLAC and FLAC-B, a table and a report.
@@ -22,7 +23,7 @@ def demo_command(
     from fairflac.config.options import parse_assignments
     from fairflac.runs.directory import Workspace
 
-    made = demo(seed=seed, workspace=Workspace(runs, data), settings=parse_assignments(changes))
+    made = demo(seed=seed, workspace=Workspace(runs, data, logger=logger.value), settings=parse_assignments(changes))
 
     from fairflac.reporting.results import rows
     from fairflac.reporting.text import as_json, as_text

@@ -27,9 +27,10 @@ def export_command(
 
     done = export(run, to, output, licence=licence)
     if json:
-        places = {"file": str(done.file), "card": str(done.card), "bytes": done.file.stat().st_size}
+        places = {"file": str(done.file), "card": str(done.card), "picture": str(done.picture)}
+        size = {"bytes": done.file.stat().st_size}
         steps = {"preprocessing": str(done.preprocessing)} if done.preprocessing else {}
-        typer.echo(json_format.dumps({**places, **steps, "parity": done.parity._asdict()}, indent=1))
+        typer.echo(json_format.dumps({**places, **size, **steps, "parity": done.parity._asdict()}, indent=1))
         return
     difference = f"{done.parity.largest_difference:.0e}"
     typer.echo(f"{done.file} ({done.file.stat().st_size:,} bytes)")

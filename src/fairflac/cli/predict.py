@@ -66,4 +66,4 @@ def predict_command(
     else:
         typer.echo(text.rstrip("\n"))
     if broken:
-        tell(f"{broken}; left out")
+        tell(f"{broken}; left out", even_quietly=True)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairflac.cli.options import Data, Json, Runs
+from fairflac.cli import completion
+from fairflac.cli.options import Data, Json, Logger, LoggerChoice, Runs
 
 if TYPE_CHECKING:
     from fairflac.reproduction.pipeline import Reproduction
@@ -25,7 +26,10 @@ class ExecutorName(StrEnum):
 
 def reproduce_command(
     data: Data,
-    name: Annotated[str | None, typer.Argument(help="table1 to table12 or its alias, figure1, 3, 4 or 5.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="table1 to table12 or its alias, figure1, 3, 4 or 5.", autocompletion=completion.tables),
+    ] = None,
     show: Annotated[bool, typer.Option("--list", help="What there is, what it needs and how long it takes.")] = False,
     scale: Annotated[ScaleName, typer.Option(help="The paper's protocol, or one for two cores.")] = ScaleName.cpu,
     only: Annotated[str, typer.Option(metavar="METHOD,…", help="Rows of these methods.")] = "",
@@ -44,6 +48,7 @@ def reproduce_command(
     shared: Annotated[
         bool, typer.Option("--shared-folder/--no-shared-folder", help="ray: do all machines see the folder of runs?")
     ] = True,
+    logger: Logger = LoggerChoice.auto,
     json: Json = False,
 ) -> None:
     """Make a table or figure of the paper: train what is missing, then write it beside the published values.
@@ -73,7 +78,7 @@ def reproduce_command(
         only=_words(only),
         q=_numbers(q),
         seeds=seeds,
-        workspace=Workspace(rebuild or runs, data),
+        workspace=Workspace(rebuild or runs, data, logger=logger.value),
         output=output,
         executor=chosen,
         rebuild=rebuild is not None,

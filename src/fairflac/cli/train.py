@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import AnySeed, Data, Json, Runs, Set, Strict
+from fairflac.cli.options import AnySeed, Data, DatasetName, Json, Logger, LoggerChoice, MethodName, Runs, Set, Strict
 
 
 def train_command(
     data: Data,
-    dataset: Annotated[str | None, typer.Argument(help="For example biased-mnist; see fairflac list datasets.")] = None,
-    method: Annotated[str | None, typer.Argument(help="For example flac; see fairflac list methods.")] = None,
+    dataset: Annotated[str | None, DatasetName] = None,
+    method: Annotated[str | None, MethodName] = None,
     config: Annotated[
         Path | None, typer.Option("--config", help="In place of both: config.toml of a run, with all its settings.")
     ] = None,
@@ -22,6 +22,7 @@ def train_command(
     num_nodes: Annotated[int, typer.Option("--num-nodes", min=1, help="Machines.")] = 1,
     precision: Annotated[str | None, typer.Option(help="auto, 32-true, bf16-mixed or 16-mixed.")] = None,
     resume: Annotated[bool, typer.Option("--resume/--restart", help="Go on from the last checkpoint, or anew.")] = True,
+    logger: Logger = LoggerChoice.auto,
     strict: Strict = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write a page about the run.")] = True,
     json: Json = False,
@@ -43,7 +44,7 @@ def train_command(
         method,
         config=config,
         seed=seed,
-        workspace=Workspace(runs, data),
+        workspace=Workspace(runs, data, logger=logger.value),
         resume=resume,
         devices=devices,
         num_nodes=num_nodes,

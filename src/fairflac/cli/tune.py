@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Data, Json, Runs, Seed, Set
+from fairflac.cli.options import Data, DatasetName, Json, Logger, LoggerChoice, MethodName, Runs, Seed, Set
 from fairflac.config import plugins
 from fairflac.errors import UserError
 from fairflac.system.files import data_root
@@ -19,8 +19,8 @@ RULE_HELP = (
 
 
 def tune_command(
-    dataset: Annotated[str, typer.Argument(help="For example biased-digits; see fairflac list datasets.")],
-    method: Annotated[str, typer.Argument(help="For example flac; see fairflac list methods.")],
+    dataset: Annotated[str, DatasetName],
+    method: Annotated[str, MethodName],
     data: Data,
     runs: Runs = RUNS,
     seed: Seed = 0,
@@ -31,6 +31,7 @@ def tune_command(
     ] = [],  # noqa: B006 (typer copies it)
     changes: Set = [],  # noqa: B006
     rule: Annotated[str, typer.Option("--rule", metavar="NAME", help=RULE_HELP)] = "guessed-groups",
+    logger: Logger = LoggerChoice.auto,
     json: Json = False,
 ) -> None:
     """Search hyper-parameters of METHOD on DATASET, judged on validation data without attribute labels.
@@ -53,7 +54,7 @@ def tune_command(
         search=_searched(searches),
         rule=rule,
         seed=seed,
-        workspace=Workspace(runs, data),
+        workspace=Workspace(runs, data, logger=logger.value),
         settings=parse_assignments(changes),
     )
 

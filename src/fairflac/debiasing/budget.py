@@ -112,7 +112,7 @@ class TrainingSetup:
     def seconds(self, bias: "BiasModelCost") -> float:
         """For all of it, about."""
         epochs = self.epochs * (1 + AGAINST + bias.runs) + bias.images / (self.steps * self.batch_size)
-        return self.once + epochs * self.epoch_seconds + bias.reading + ENDING
+        return self.once + bias.seeds * epochs * self.epoch_seconds + bias.reading + ENDING
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,7 @@ class BiasModelCost:
     runs: float = 0  # further models that are trained as long as they are
     images: int = 0  # that one is trained on otherwise, in all epochs together
     reading: float = 0.0  # seconds to decode the images
+    seeds: int = 1  # with which everything is trained
 
 
 def choose_setup(

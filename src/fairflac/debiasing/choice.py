@@ -1,7 +1,9 @@
 """Which model to keep, on validation images and without a single attribute label."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 
 import numpy as np
 
@@ -184,3 +186,66 @@ def _nothing(blind: bool, strength: Strength, pairs: float) -> str:
             "guess, and not both"
         )
     return "these images cannot tell whether there is a shortcut" if blind else "there is no evidence of a shortcut"
+
+
+@dataclass(frozen=True)
+class SeedResult:
+    """What one seed gave."""
+
+    seed: int
+    choice: ModelChoice
+    scores: dict[str, float]  # by model: right answers on validation images, all guessed groups (or classes) alike
+    test: dict[str, float]  # by model: accuracy on test images
+
+
+@dataclass(frozen=True)
+class SeedsChoice:
+    """The kind of model that most seeds keep, and of its models the one in the middle."""
+
+    kept: str
+    seed: int
+    votes: dict[str, int]  # by kind: seeds that would keep it
+    reasons: list[str]  # sentences
+
+
+def choose_over_seeds(results: Sequence[SeedResult]) -> SeedsChoice:
+    """One seed decides nothing. Of kinds with as many seeds the one with the better mean is kept.
+
+    The median is the model to expect: the best of several is partly luck, which new images do not share. Of an even
+    number it is the lower of the two in the middle.
+    """
+    votes = Counter(one.choice.kept for one in results)
+    kept = max(votes, key=lambda kind: (votes[kind], fmean(one.scores[kind] for one in results)))
+    order = sorted(results, key=lambda one: one.scores[kept])
+    middle = order[(len(order) - 1) // 2]
+    others = "".join(f"; {count} would keep {kind}" for kind, count in votes.items() if kind != kept)
+    count, alike = len(results), "every group of class and guess" if middle.choice.gains else "every class"
+    reasons = [
+        f"{kept} is kept, as {votes[kept]} of {count} seeds would by themselves{others}. Of its {count} models the one "
+        f"in the middle is kept, seed {middle.seed}, and not the best, which is partly luck.",
+        f"On validation images, {alike} counting alike, {over_seeds([one.scores for one in results])}.",
+        f"Seed {middle.seed} alone: {middle.choice.reasons[0]}",
+        *middle.choice.reasons[1:],
+    ]
+    return SeedsChoice(kept, middle.seed, dict(votes), reasons)
+
+
+def summary_over_seeds(values: Sequence[float]) -> dict[str, float]:
+    """`std`: of a sample."""
+    spread = stdev(values) if len(values) > 1 else 0.0
+    return {"mean": fmean(values), "std": spread, "lowest": min(values), "highest": max(values)}
+
+
+def over_seeds(numbers: Sequence[Mapping[str, float]]) -> str:
+    """Mean, standard deviation and range of each model, in words."""
+    said = []
+    for name in numbers[0]:
+        found = summary_over_seeds([100 * one[name] for one in numbers])
+        said.append("{} {mean:.1f} ± {std:.1f} % ({lowest:.1f} to {highest:.1f})".format(name, **found))
+    return f"mean and standard deviation over {len(numbers)} seeds: {', '.join(said)}"
+
+
+def balanced_accuracy(table: Predictions) -> float:
+    """Every class counting alike."""
+    right = table.prediction == table.y
+    return fmean(float(np.mean(right[table.y == label])) for label in np.unique(table.y))

@@ -1,18 +1,20 @@
 """The groups that a model is trained against: found without a label, or given in a table that a person looked at."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairflac.data.own.groups import CONFIDENCE, GIVEN, GUESS, guessed_values, write_groups
+from fairflac.data.own.groups import CONFIDENCE, GIVEN, GUESS, guess_columns, guessed_values, joined, write_groups
+from fairflac.data.own.listing import Listing
 from fairflac.debiasing.budget import HELD_OUT
 from fairflac.debiasing.plan import Request
 from fairflac.discovering.page import verdict, write
 from fairflac.discovering.pipeline import PAGE, DiscoverRequest, SearchedImages, search_images
-from fairflac.discovery.search import AUTO, FEWEST
+from fairflac.discovery.search import AUTO, FEWEST, Candidate
 from fairflac.discovery.witnesses import Testimony, filled, told_apart
 from fairflac.reporting.typical import value_name
 
@@ -50,12 +52,11 @@ def training_groups(request: Request, data: Path, folder: Path) -> TrainingGroup
     labels = request.given_groups()
     if labels is not None:
         every = request.listing()  # also images that cannot be read, of which the table may have a line
-        values, names = guessed_values(labels.table, every, labels.column)
-        by_name = dict(zip(every.names, values.tolist(), strict=True))
-        value = np.array([by_name[name] for name in images.read.listing.names], dtype=np.int64)
-        known = Testimony(value, np.ones(len(value)))
-        path = _written(images, _telling_kind(images, value), known, names, folder, given=value >= 0)
-        return TrainingGroups(str(path), labels.says(int((value >= 0).sum()), len(value)))
+        columns = guess_columns(labels.table) if labels.column == GUESS else [labels.column]
+        parts = [_given(images, every, labels.table, column) for column in columns]
+        known = np.all([part.known.value >= 0 for part in parts], 0)
+        path = _written(images, parts, folder, given=known)
+        return TrainingGroups(str(path), labels.says(int(known.sum()), len(known)))
     fewest = int(np.bincount(images.y[images.rows], minlength=len(images.classes)).min())
     if fewest < FEWEST:
         return TrainingGroups(
@@ -67,13 +68,31 @@ def training_groups(request: Request, data: Path, folder: Path) -> TrainingGroup
     says = f"{says} {PAGE} shows the images."
     if not found.shortcuts:
         return TrainingGroups(None, says, str(found.page))
-    best = found.shortcuts[0]
-    value, confidence = np.full(len(images.y), -1), np.ones(len(images.y))
-    value[images.rows], confidence[images.rows] = best.testimony.value, best.testimony.confidence
-    names = [value_name(number) for number in range(int(value.max()) + 1)]
-    known = Testimony(value, confidence)
-    path = _written(images, best.features, known, names, folder, given=np.zeros(len(value), dtype=bool))
+    parts = [_searched(images, one) for one in found.shortcuts]
+    path = _written(images, parts, folder, given=np.zeros(len(images.y), dtype=bool))
     return TrainingGroups(str(path), says, str(found.page))
+
+
+class _Attribute(NamedTuple):
+    """What is known of one, and which features tell the rest."""
+
+    known: Testimony  # of all M images; -1 where nobody says
+    names: list[str]
+    features: str
+
+
+def _given(images: SearchedImages, every: Listing, table: Path, column: str) -> _Attribute:
+    values, names = guessed_values(table, every, column)
+    by_name = dict(zip(every.names, values.tolist(), strict=True))
+    value = np.array([by_name[name] for name in images.read.listing.names], dtype=np.int64)
+    return _Attribute(Testimony(value, np.ones(len(value))), names, _telling_kind(images, value))
+
+
+def _searched(images: SearchedImages, shortcut: Candidate) -> _Attribute:
+    value, confidence = np.full(len(images.y), -1), np.ones(len(images.y))
+    value[images.rows], confidence[images.rows] = shortcut.testimony
+    names = [value_name(number) for number in range(int(value.max()) + 1)]
+    return _Attribute(Testimony(value, confidence), names, shortcut.features)
 
 
 def _telling_kind(images: SearchedImages, value: np.ndarray) -> str:
@@ -95,14 +114,14 @@ def _all_features(images: SearchedImages, kind: str) -> np.ndarray:
     return features
 
 
-def _written(
-    images: SearchedImages, kind: str, known: Testimony, names: list[str], folder: Path, given: np.ndarray
-) -> Path:
-    """Of all images, those of the test split too, which training does not see."""
-    every = filled(_all_features(images, kind), images.y, known.value, known.confidence)
+def _written(images: SearchedImages, parts: Sequence[_Attribute], folder: Path, given: np.ndarray) -> Path:
+    """Of all images, those of the test split too, which training does not see; several attributes as one."""
+    every = [filled(_all_features(images, part.features), images.y, *part.known) for part in parts]
+    value, names = joined([one.value for one in every], [part.names for part in parts])
+    confidence = np.prod([one.confidence for one in every], 0)  # that all are right
     columns = {
-        GUESS: [names[value] for value in every.value.tolist()],
-        CONFIDENCE: [f"{value:.3f}" for value in every.confidence.tolist()],
+        GUESS: [names[number] for number in value.tolist()],
+        CONFIDENCE: [f"{number:.3f}" for number in confidence.tolist()],
         GIVEN: ["yes" if one else "no" for one in given.tolist()],
     }
     content = "\0".join([*images.read.listing.names, *columns[GUESS], *columns[GIVEN]])

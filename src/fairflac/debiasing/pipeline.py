@@ -15,7 +15,16 @@ from fairflac.config.settings import split_stage_one, without
 from fairflac.data.own.groups import guess_confidence
 from fairflac.data.own.listing import checked_classes
 from fairflac.debiasing.budget import AGAINST, PRETRAINED, TimeBudget, TrainingSetup
-from fairflac.debiasing.choice import SURE, ModelChoice, choose
+from fairflac.debiasing.choice import (
+    SURE,
+    ModelChoice,
+    SeedResult,
+    SeedsChoice,
+    balanced_accuracy,
+    choose,
+    choose_over_seeds,
+    summary_over_seeds,
+)
 from fairflac.debiasing.groups import TrainingGroups, training_groups
 from fairflac.debiasing.plan import AGAINST_GROUPS, SEARCHED, VANILLA, BiasModel, DebiasPlan, Request, planned
 from fairflac.discovering.pipeline import GROUPS
@@ -27,9 +36,9 @@ from fairflac.reporting.naming import Names
 from fairflac.reporting.page import write as write_report
 from fairflac.runs.directory import CHOICE, Run, Workspace
 from fairflac.system.files import check_folder, write_text
-from fairflac.system.progress import duration, tell
+from fairflac.system.progress import duration, expect, tell
 from fairflac.training.build import load_config, load_split
-from fairflac.training.pipeline import dry_run, import_run, predict_run, train_config
+from fairflac.training.pipeline import bias_label, dry_run, import_run, predict_run, stage_work, train_config
 
 TITLE = "Does the model lean on a shortcut, and did debiasing help?"
 GUESSER = "early"  # names groups where the bias model's last layer was never trained on anything
@@ -41,15 +50,19 @@ class DebiasResult:
 
     choice: ModelChoice
     kept: Run
-    runs: dict[str, Run]  # by name: vanilla, and the one trained against the shortcut
+    runs: dict[str, Run]  # by name: vanilla, and those trained against the shortcut; of the kept model's seed
     model: Path
     report: Path
     card: Path
     groups: TrainingGroups  # that were found; without a path where none were, or none were looked for
     took: str  # of the budget
+    seeds: tuple[SeedResult, ...] = ()  # all that were trained
+    others: tuple[Run, ...] = ()  # runs of other seeds than that of the kept model
 
 
-def debias(request: Request, data: Path, clock: TimeBudget | None = None) -> DebiasResult:
+def debias(
+    request: Request, data: Path, clock: TimeBudget | None = None, *, logger: str = Workspace.logger
+) -> DebiasResult:
     """Everything that is there already is taken as it is, so that the same request goes on where it was stopped."""
     clock = clock or TimeBudget(request.budget)
     check_folder(request.output)
@@ -57,27 +70,58 @@ def debias(request: Request, data: Path, clock: TimeBudget | None = None) -> Deb
     request.check_groups()
     provisional = DebiasPlan(request.output, "", request.provisional(), {})
     bias = _models(request, provisional, UNKNOWN_GROUPS).bias  # its faults cost no measuring
+    bias = replace(bias, work=replace(bias.work, seeds=request.seeds))
     plan = planned(request, clock, bias.work, data)
-    workspace = Workspace(request.output / "runs", data)
+    workspace = Workspace(request.output / "runs", data, logger=logger)
     if bias.run is not None:
         import_run(bias.run, workspace)
-    _dry_runs(_models(request, plan, UNKNOWN_GROUPS), workspace)
+    every = request.each_seed()
+    _dry_runs(_models(every[0], plan, UNKNOWN_GROUPS), workspace)
     tell(_announcement(request, plan.size, bias, clock))
-    groups, pace = NO_GROUPS, plan.size.epoch_seconds
+    groups = NO_GROUPS
     if request.by_groups:
         plan, groups = _with_groups(request, plan, workspace)
+    trained: list[TrainedSeed] = []
+    for number, one in enumerate(every):
+        schedule = Schedule(one, workspace, clock, seeds=len(every) - number)
+        if trained and not schedule.has_time(_models(one, plan, groups).plain, trained[0]):
+            tell(f"time is short: {number} of {len(every)} seeds are trained")
+            break
+        if len(every) > 1:
+            tell(f"seed {one.seed}, {number + 1} of {len(every)}")
+        plan, runs = _train_seed(one, plan, groups, schedule)
+        trained.append(TrainedSeed(one, runs))
+    return _leave(request, _seed_results(trained, plan, groups, workspace), trained, plan, groups, clock)
+
+
+@dataclass(frozen=True)
+class TrainedSeed:
+    request: Request
+    runs: dict[str, Run]  # by name
+
+    @property
+    def seconds(self) -> float:
+        return sum(float(run.result["seconds"]) for run in self.runs.values())
+
+
+def _train_seed(
+    request: Request, plan: DebiasPlan, groups: TrainingGroups, schedule: "Schedule"
+) -> tuple[DebiasPlan, dict[str, Run]]:
+    """All models of one seed. How long each is trained the first seed decides for all."""
+    workspace, pace = schedule.workspace, plan.size.epoch_seconds
     models = _models(request, plan, groups)
+    expect(_work(models, workspace))
     if models.stage_one is not None and models.stage_one.train.epochs:
         pace = _pace(_trained(models.stage_one, workspace, as_bias_model=True), models) or pace
-    schedule = Schedule(request, workspace, clock)
     plan = schedule.decide(plan, VANILLA, models.plain, pace * (1 + AGAINST * len(models.against)))
     runs = {VANILLA: _trained(_models(request, plan, groups).plain, workspace)}
     pace = _pace(runs[VANILLA], models) or pace
     for place, name in enumerate(models.against):
-        plan = schedule.decide(plan, name, models.against[name], pace * AGAINST * (len(models.against) - place))
+        left = len(models.against) - place
+        done = 1 + AGAINST * (len(models.against) - left)  # of this seed; further ones have it before them
+        plan = schedule.decide(plan, name, models.against[name], pace * AGAINST * left, again=pace * done)
         runs[name] = _trained(_models(request, plan, groups).against[name], workspace)
-    choice = _choice(request, runs, _models(request, plan, groups), groups, workspace)
-    return _leave(request, choice, runs, plan, groups, clock)
+    return plan, runs
 
 
 NO_GROUPS, UNKNOWN_GROUPS = TrainingGroups(None, ""), TrainingGroups(GROUPS, "")  # not searched for, or not yet
@@ -137,12 +181,15 @@ class Schedule:
     request: Request
     workspace: Workspace
     clock: TimeBudget
+    seeds: int = 1  # that are left, this one included
 
-    def decide(self, plan: DebiasPlan, model: str, config: RunConfig, epoch: float) -> DebiasPlan:
+    def decide(self, plan: DebiasPlan, model: str, config: RunConfig, epoch: float, again: float = 0.0) -> DebiasPlan:
         """How many epochs it gets: as planned, or fewer if time is short.
 
-        `epoch`: seconds that an epoch costs, of this model and those after it, which are trained as long.
+        `epoch`: seconds that an epoch costs, of this model and those after it, which are trained as long; `again`: of
+        those before it, which every further seed trains too.
         """
+        epoch = self.seeds * epoch + (self.seeds - 1) * again
         planned = plan.of(model).epochs
         if model in plan.epochs or "epochs" in self.request.changes or self.workspace.run(config).done:
             return plan
@@ -150,6 +197,17 @@ class Schedule:
         if epochs < planned:
             tell(f"time is short: {model} is trained for {epochs} epochs, {planned} were planned")
         return plan.decide(model, epochs)
+
+    def has_time(self, config: RunConfig, before: TrainedSeed) -> bool:
+        """For one more seed; one that was begun is finished."""
+        return self.workspace.run(config).last.exists() or before.seconds <= self.clock.left
+
+
+def _work(models: Models, workspace: Workspace) -> dict[str, float]:
+    """What is trained, in the order in which it is: a bias model comes first."""
+    work = stage_work([models.plain, *models.against.values()], workspace)
+    first = models.stage_one and bias_label(models.stage_one)
+    return {label: work[label] for label in sorted(work, key=lambda label: label != first)}
 
 
 def _pace(run: Run, models: Models) -> float | None:
@@ -247,18 +305,46 @@ def _start(size: TrainingSetup) -> str:
     return ", from scratch (better: fairflac data get imagenet-weights),"
 
 
+def _seed_results(
+    trained: list[TrainedSeed], plan: DebiasPlan, groups: TrainingGroups, workspace: Workspace
+) -> list[SeedResult]:
+    results = []
+    for request, runs in ((one.request, one.runs) for one in trained):
+        models = _models(request, plan, groups)
+        choice = _choice(request, runs, models, groups, workspace)
+        scores = {name: gain.second for name, gain in choice.gains.items()}
+        scores |= dict.fromkeys([VANILLA], next(iter(choice.gains.values())).first) if scores else {}
+        if not scores and len(trained) > 1:
+            validation = load_split(models.plain, workspace.data, "validation")
+            assert validation is not None
+            scores = {name: balanced_accuracy(predict_run(run, validation)) for name, run in runs.items()}
+        test = {name: float(run.result["test"]["accuracy"]) for name, run in runs.items()}
+        results.append(SeedResult(request.seed, choice, scores, test))
+    return results
+
+
 def _leave(
     request: Request,
-    choice: ModelChoice,
-    runs: dict[str, Run],
+    results: list[SeedResult],
+    trained: list[TrainedSeed],
     plan: DebiasPlan,
     groups: TrainingGroups,
     clock: TimeBudget,
 ) -> DebiasResult:
-    output, kept = request.output, runs[choice.kept]
+    output, choice, number = request.output, results[0].choice, 0
+    over = choose_over_seeds(results) if len(results) > 1 else None
+    if over is not None:
+        number = [one.seed for one in results].index(over.seed)
+        choice = replace(results[number].choice, kept=over.kept, reasons=over.reasons)
+    if len(results) < request.seeds:
+        short = f"Time was short: {len(results)} of {request.seeds} seeds were trained."
+        choice = replace(choice, reasons=[choice.reasons[0], short, *choice.reasons[1:]])
+    runs = trained[number].runs
+    others = [run for place, one in enumerate(trained) if place != number for run in one.runs.values()]
+    kept = runs[choice.kept]
     exported = export(kept, "safetensors", output / "model.safetensors")  # with its card
     report = output / "report.html"
-    write_report(list(runs.values()), report, TITLE, foreword=choice.reasons)
+    write_report([*runs.values(), *others], report, TITLE, foreword=choice.reasons)
     record = {
         "kept": choice.kept,
         "run": os.path.relpath(kept.path, output),  # so that the folder may be moved
@@ -273,8 +359,35 @@ def _leave(
         "budget": clock.budget,
         "seconds": round(clock.spent, 1),
     }
+    record |= {} if over is None else {"seeds": _seeds_record(over, results, trained, output)}
     write_text(output / CHOICE, json.dumps(record, indent=1))
-    return DebiasResult(choice, kept, runs, exported.file, report, exported.card, groups, str(clock))
+    files = (exported.file, report, exported.card)
+    return DebiasResult(choice, kept, runs, *files, groups, str(clock), tuple(results), tuple(others))
+
+
+def _seeds_record(
+    over: SeedsChoice, results: list[SeedResult], trained: list[TrainedSeed], output: Path
+) -> dict[str, Any]:
+    """Every number of every seed; `validation`: all groups, or classes, counting alike."""
+    names = list(trained[0].runs)
+    each = [
+        {
+            "seed": one.seed,
+            "would_keep": one.choice.kept,
+            "verdict": one.choice.verdict,
+            "validation": one.scores,
+            "test_accuracy": one.test,
+            "runs": {name: os.path.relpath(run.path, output) for name, run in seed.runs.items()},
+        }
+        for one, seed in zip(results, trained, strict=True)
+    ]
+    return {
+        "kept": over.seed,
+        "votes": over.votes,
+        "validation": {name: summary_over_seeds([one.scores[name] for one in results]) for name in names},
+        "test_accuracy": {name: summary_over_seeds([one.test[name] for one in results]) for name in names},
+        "each": each,
+    }
 
 
 def result_alarms(runs: dict[str, Run]) -> list[str]:

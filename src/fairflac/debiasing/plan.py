@@ -230,6 +230,14 @@ class Request:
     allow_outside: bool = False
     strict: bool = False
     choice: ColumnChoice = USUAL_COLUMNS
+    seeds: int = 1  # that are trained, from `seed` on
+    split_seed: int | None = None  # of the splits; None: the seed
+
+    def each_seed(self) -> list["Request"]:
+        """All on the same splits: what was searched for a shortcut, or chosen by, is tested on with no seed."""
+        if self.seeds == 1:
+            return [self]
+        return [replace(self, seed=self.seed + number, split_seed=self.seed) for number in range(self.seeds)]
 
     @property
     def dataset(self) -> str:
@@ -239,6 +247,7 @@ class Request:
         own: dict[str, Any] = {"path": str(self.path.expanduser().resolve()), "validation": HELD_OUT, "test": HELD_OUT}
         own |= {"strict": True} if self.strict else {}
         own |= {"allow_outside": True} if self.allow_outside and self.sheet else {}
+        own |= {} if self.split_seed is None else {"split_seed": self.split_seed}
         return own | self.choice.settings()
 
     def key(self) -> str:
@@ -246,6 +255,7 @@ class Request:
         names = sorted(self.listing().names)
         asked = [str(self.path.resolve()), self.budget, self.seed, sorted(map(str, self.changes.items())), names]
         asked += [self.choice.settings()] if self.choice else []
+        asked += [self.seeds] if self.seeds > 1 and self.budget is not None else []  # without one they change nothing
         if (given := self.given_groups()) is not None:
             asked += [given.column, sha256_of(given.table)]
         return sha256(json.dumps(asked).encode(errors="surrogateescape")).hexdigest()[:16]
@@ -309,7 +319,11 @@ class Request:
         if self.attribute is None:
             return bias_model(self._kind, size)
         outside, choice = self.allow_outside, self.choice
-        return taught(self.path, self.attribute, self.attribute_from, self.output, allow_outside=outside, choice=choice)
+        found = taught(
+            self.path, self.attribute, self.attribute_from, self.output, allow_outside=outside, choice=choice
+        )
+        own = {} if self.split_seed is None else _stage_one({"split_seed": self.split_seed})
+        return replace(found, settings=found.settings | own)
 
     def provisional(self) -> TrainingSetup:
         """What would be trained if time did not matter; nothing is measured for it."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairflac.data.own import own_images
-from fairflac.data.own.groups import CONFIDENCE, GUESS, write_groups
+from fairflac.data.own.groups import CONFIDENCE, GUESS, numbered, write_groups
 from fairflac.data.own.listing import Listing, ReadListing, checked_classes, read_listing, split_places
 from fairflac.data.own.sheet import USUAL, ColumnChoice
 from fairflac.data.pixels.decode import Fit
@@ -234,7 +234,6 @@ def _columns(discovery: Discovery) -> dict[str, list[str]]:
     """guess, confidence, guess2, confidence2, …"""
     columns = {}
     for number, one in enumerate(discovery.shown, start=1):
-        suffix = "" if number == 1 else str(number)
-        columns[f"{GUESS}{suffix}"] = [value_name(value) for value in one.testimony.value.tolist()]
-        columns[f"{CONFIDENCE}{suffix}"] = [f"{value:.3f}" for value in one.testimony.confidence.tolist()]
+        columns[numbered(GUESS, number)] = [value_name(value) for value in one.testimony.value.tolist()]
+        columns[numbered(CONFIDENCE, number)] = [f"{value:.3f}" for value in one.testimony.confidence.tolist()]
     return columns

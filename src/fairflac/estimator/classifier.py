@@ -312,7 +312,7 @@ class _Stages:
         torch.manual_seed(config.seed)
         method = self._built(config, data)
         data = self.embed(method.net, data)
-        run = Run(self.folder / label, lasting=False)
+        run = Run(self.folder / label)
         state = fit(method, config, data, self.fabric, run, source, label=label, silent=self.silent)
         return method, state.history
 

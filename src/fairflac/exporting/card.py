@@ -5,20 +5,25 @@ import json
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath
+from urllib.parse import quote
 
 from fairflac.data import DATASETS
 from fairflac.data.pixels.decode import DRAFT, Fit
 from fairflac.data.pixels.resample import centre_offset
+from fairflac.exporting.picture import card_picture
 from fairflac.inference.model import ModelMetadata
 from fairflac.methods import METHODS
 from fairflac.methods.base import describe
 from fairflac.metrics import Measured, measure
+from fairflac.metrics.evidence import attribute_gaps
 from fairflac.metrics.groups import SMALL, majority
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import metric_of
 from fairflac.reporting.checks import alarms, checks, sentences
 from fairflac.reporting.conclusions import DRAWN, pseudo_group_sentences
+from fairflac.reporting.figures.style import Drawing
 from fairflac.reporting.naming import Names, data_in_words, labels, name_of
 from fairflac.reporting.provenance import caveats, machines, provenance
 from fairflac.reporting.results import Group, GroupTable, class_lines, group_tables, majority_sentence, matrix, mistakes
@@ -30,34 +35,55 @@ from fairflac.system.tables import escape_markdown, markdown_table
 from fairflac.types import TaskSpec
 
 
-def model_card(run: Run, *, licence: str = "other", file: str | None = None) -> str:
-    """In Markdown, with the header that model hubs read; `file` is the exported one that it lies beside."""
+def model_card(run: Run, *, licence: str = "other", file: str | None = None, picture: str | None = None) -> str:
+    """In Markdown, with the header that model hubs read.
+
+    `file` is the exported one that it lies beside, `picture` that of `card_picture`.
+    """
     config, table, names = run.config, run.predictions, Names.of(run.result)
     numbers, metadata = measure(table), _metadata(run)
     method = config["method"]
     sections = {
-        "Data": _data(run, table, names),
-        "Method": _method(run),
-        "Bias model": bias_model_section(run, names),
+        "How to use it": using(metadata, run, file),
         "How right it is, and for whom": numbers_section(
             numbers, table, names, method, run.result.get("training_images", [])
         ),
         "Limits": _limits(run),
-        "How to use it": using(metadata, run, file),
+        "Data": _data(run, table, names),
+        "Method": _method(run),
+        "Bias model": bias_model_section(run, names),
         "What an image goes through": _images(metadata, file),
         "How it was made": _provenance(run),
         "Licence": _licence(config["dataset"], licence),
     }
     what = (
         f"An image classifier of {len(metadata.classes)} classes ({_few(metadata.classes)}), a `{metadata.net}` "
-        f"network trained with the method `{method}` on {escape_markdown(name_of(config))}."
+        f"network trained with the method `{method}` on {escape_markdown(name_of(config))}. {_in_short(numbers, table)}"
     )
-    parts = [header(run, numbers, licence), f"# {method} on {escape_markdown(name_of(config))}"]
+    parts = [header(run, numbers, licence, file), f"# {method} on {escape_markdown(name_of(config))}"]
     parts += [f"> **Warning:** {escape_markdown(words)}" for words in sentences(alarms(run))]
     parts.append(what)
+    parts += _picture(card_picture(table, names), picture) if picture else []
     for title, paragraphs in sections.items():
         parts += [f"## {title}", *paragraphs]
     return "\n\n".join(parts) + "\n"
+
+
+def _in_short(numbers: dict[str, Measured], table: Predictions) -> str:
+    """The one number that everybody wants, and the one that a shortcut would hide."""
+    said = f"It names {with_range(numbers['accuracy'])} of the test images rightly"
+    gaps = attribute_gaps(table)
+    if not gaps:
+        return f"{said}."
+    name = max(gaps, key=lambda one: gaps[one].value)
+    against = measure(replace(table, bias={name: table.bias[name]}, repeats={}))["conflicting"]
+    shown = escape_markdown(name.replace("_", " "))
+    return f"{said}; where the {shown} contradicts the class, groups counting alike, {with_range(against)}."
+
+
+def _picture(drawing: Drawing, file: str) -> list[str]:
+    alt = escape_markdown(drawing.alt)
+    return [f"![{alt}](<{quote(file)}>)", escape_markdown(drawing.caption)]
 
 
 def _metadata(run: Run) -> ModelMetadata:
@@ -152,28 +178,37 @@ def _licence(dataset: str, licence: str) -> list[str]:
 
 
 TAGS = ("fairness", "debiasing", "shortcut-learning")
+KINDS = {".onnx": "onnx", ".pt": "torchscript", ".ts": "torchscript", ".safetensors": "safetensors"}  # by ending
+OWN = ("folder", "csv")  # data of the user's, which no hub knows
 
 
-def header(run: Run, numbers: dict[str, Measured], licence: str) -> str:
+def header(run: Run, numbers: dict[str, Measured], licence: str, file: str | None = None) -> str:
+    """YAML as the Hugging Face hub reads it (its "model card metadata"); every number has its interval in `args`."""
     config = run.config
     results = {
-        "task": {"type": "image-classification"},
+        "task": {"type": "image-classification", "name": "Image classification"},
         "dataset": {"name": name_of(config), "type": config["dataset"], "split": "test"},
-        "metrics": [
-            {"type": name.partition(":")[0], "name": name.replace("_", " "), "value": round(number.value, 4)}
-            for name, number in numbers.items()
-        ],
+        "metrics": [_metric(name, number) for name, number in numbers.items()],
     }
+    kind = KINDS.get(PurePath(file).suffix) if file else None
     card = {
         "license": licence,
         "library_name": "fairflac",
         "pipeline_tag": "image-classification",
-        "tags": [*TAGS, config["method"]],
+        "tags": ["image-classification", *TAGS, config["method"], *([kind] if kind else [])],
+        **({} if config["dataset"] in OWN else {"datasets": [config["dataset"]]}),
         "metrics": ["accuracy"],
         "model-index": [{"name": f"{config['method']} on {name_of(config)}", "results": [results]}],
     }
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in card.items()]  # JSON is YAML
     return "\n".join(["---", *lines, "---"])
+
+
+def _metric(name: str, number: Measured) -> dict[str, object]:
+    value, low, high = (round(one, 4) for one in number[:3])
+    kind, _, attribute = name.partition(":")
+    title = kind.replace("_", " ") + (f" ({attribute.replace('_', ' ')})" if attribute else "")
+    return {"type": kind, "name": title, "value": value, "args": {"low": low, "high": high, "n": number.n}}
 
 
 MOST_GROUPS = 40  # that a card lists; of more, the worst half as many
@@ -283,6 +318,10 @@ probabilities = model(torch.tensor(pixels))[1][0].numpy()""",
     ),
 }
 RUNTIMES[".ts"] = RUNTIMES[".pt"]
+IN_PYTHON = """import fairflac
+
+for answer in fairflac.predict({model!r}, "photo.jpg"):
+    print(answer.guesses[0].name, answer.guesses[0].probability)"""
 
 
 def using(metadata: ModelMetadata, run: Run, file: str | None) -> list[str]:
@@ -290,6 +329,7 @@ def using(metadata: ModelMetadata, run: Run, file: str | None) -> list[str]:
     model = shlex.quote(file or "/".join(run.path.resolve().parts[-3:]))
     lines = [f"fairflac predict {model} photos/", *([] if file else [f"fairflac export {model} --to onnx"])]
     shown = ["```bash\npip install fairflac\n" + "\n".join(lines) + "\n```"]
+    shown += ["In Python:", f"```python\n{IN_PYTHON.format(model=file or model)}\n```"]
     runtime = RUNTIMES.get(PurePath(file).suffix) if file else None
     if file and runtime:
         shown += ["Or without it:", f"```python\n{_program(metadata, file, *runtime)}\n```"]

@@ -18,10 +18,12 @@ from torch import Tensor, nn
 from fairflac.data.pixels.augment import unit_floats
 from fairflac.errors import UserError, unknown
 from fairflac.exporting.card import INPUT, OUTPUTS, model_card, preprocessing_json
+from fairflac.exporting.picture import as_png, card_picture
 from fairflac.inference.model import KEY, Classifier, ModelMetadata
 from fairflac.inference.open import NOTE, classifier_of, open_model, weights_of
 from fairflac.methods.base import Method
 from fairflac.nets.fast_conv import FastConv2d
+from fairflac.reporting.naming import Names
 from fairflac.runs.directory import Run
 from fairflac.runs.gallery import Gallery
 from fairflac.system.files import check_writable, replacing, write_text
@@ -160,6 +162,7 @@ def _images(run: Run, size: tuple[int, int]) -> np.ndarray:
 class Exported:
     file: Path
     card: Path
+    picture: Path  # that the card shows
     preprocessing: Path | None  # beside weights alone, which cannot do it themselves
     parity: Parity
 
@@ -174,8 +177,9 @@ def export(
     run.check_done()
     form = FORMATS[to]
     file = output or (folder or run.path) / f"model{form.endings[0]}"
-    card, steps = file.with_suffix(".md"), file.with_suffix(".json") if to == "safetensors" else None
-    _check_places(file, form.endings, [place for place in (card, steps) if place])
+    card, picture = file.with_suffix(".md"), file.with_suffix(".png")
+    steps = file.with_suffix(".json") if to == "safetensors" else None
+    _check_places(file, form.endings, [place for place in (card, picture, steps) if place])
     check_writable(file)
     method = load_method(run)
     metadata = ModelMetadata.of(run, method.spec)
@@ -188,10 +192,12 @@ def export(
         found = check(original, open_model(str(trial)), run)
     with replacing(file) as stream:
         stream.write(content)
-    write_text(card, model_card(run, licence=licence, file=file.name))
+    with replacing(picture) as stream:
+        stream.write(as_png(card_picture(run.predictions, Names.of(run.result))))
+    write_text(card, model_card(run, licence=licence, file=file.name, picture=picture.name))
     if steps:
         write_text(steps, preprocessing_json(metadata))
-    return Exported(file, card, steps, found)
+    return Exported(file, card, picture, steps, found)
 
 
 def _check_places(file: Path, endings: tuple[str, ...], beside: list[Path]) -> None:

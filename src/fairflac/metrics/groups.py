@@ -105,6 +105,28 @@ def class_accuracy(table: Predictions) -> dict[int, Measured]:
     return {int(label): share(right[table.y == label]) for label in np.unique(table.y)}
 
 
+class Weakest(NamedTuple):
+    """The part of the images that a model names rightly least often."""
+
+    label: int
+    attribute: str | None  # None: all images of the class
+    value: int
+    accuracy: Measured
+
+
+def weakest(table: Predictions) -> Weakest | None:
+    """The worst class or group of SMALL images or more; None if it is not clearly worse than all images together."""
+    right = table.prediction == table.y
+    parts = [Weakest(label, None, 0, one) for label, one in class_accuracy(table).items()]
+    for name in table.bias:
+        counts, values = count(table, name), np.unique(table.bias[name])
+        for y, k in np.argwhere(counts.counted).tolist():
+            inside = (table.y == y) & (table.bias[name] == values[k])
+            parts.append(Weakest(y, name, int(values[k]), share(right[inside])))
+    found = min((part for part in parts if part.accuracy.n >= SMALL), key=lambda part: part.accuracy, default=None)
+    return found if found is not None and found.accuracy.high < right.mean() else None
+
+
 def majority(table: Predictions, training_images: Sequence[int]) -> Majority:
     """`training_images`: how many the training set has of each class."""
     label = int(np.argmax(training_images))

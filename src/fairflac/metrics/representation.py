@@ -106,14 +106,19 @@ def similarities(features: np.ndarray) -> np.ndarray:
 
 def distances(features: np.ndarray) -> np.ndarray:
     """(N, D) → (N, N): Euclidean distances of features brought to unit length, as in the loss."""
-    features = features.astype(np.float64)
-    norms = np.linalg.norm(features, axis=1, keepdims=True)
-    unit = features / np.where(norms > 0, norms, 1)  # a network with all features at zero has no direction to keep
+    unit = unit_length(features)
     squares = (unit**2).sum(axis=1)
     squared = np.maximum(squares[:, None] + squares - 2 * unit @ unit.T, 0)  # rounding can go below zero
     np.fill_diagonal(squared, 0)
     far: np.ndarray = np.sqrt(squared)
     return far
+
+
+def unit_length(features: np.ndarray) -> np.ndarray:
+    features = features.astype(np.float64)
+    norms = np.linalg.norm(features, axis=1, keepdims=True)
+    unit: np.ndarray = features / np.where(norms > 0, norms, 1)  # all features at zero have no direction to keep
+    return unit
 
 
 def alignment_on_s(
@@ -191,7 +196,22 @@ NEAREST = 8  # as many as in the paper's Fig. 4
 
 def nearest(features: np.ndarray, count: int = NEAREST) -> np.ndarray:
     """(N, D) → (N, count) rows nearest to each row, itself left out, the nearest first; of equals the first."""
-    far = distances(features)
-    np.fill_diagonal(far, np.inf)
-    order: np.ndarray = np.argsort(far, axis=1, kind="stable")[:, : min(count, len(features) - 1)]
-    return order
+    return nearest_of(features, features, count, np.arange(len(features)))[0]
+
+
+def nearest_of(
+    features: np.ndarray, candidates: np.ndarray, count: int = NEAREST, own: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(N, count) candidates nearest to each row, the nearest first, and how far they are.
+
+    `own`: (N,) which candidate a row itself is, and does not count; -1: none.
+    """
+    rows, others = unit_length(features), unit_length(candidates)
+    squared = (rows**2).sum(1)[:, None] + (others**2).sum(1) - 2 * rows @ others.T
+    far = np.sqrt(np.maximum(squared, 0))  # rounding can go below zero
+    if own is not None:
+        mine = np.flatnonzero(own >= 0)
+        far[mine, own[mine]] = np.inf
+    most = min(count, len(candidates) - (own is not None))
+    order: np.ndarray = np.argsort(far, axis=1, kind="stable")[:, :most]
+    return order, np.take_along_axis(far, order, axis=1)

@@ -27,6 +27,8 @@ class Alarm(NamedTuple):
     fact: str
     advice: str = ""  # what it may mean, and what to do; the same for every run
     shortcut: bool = False  # it is a known attribute that explains it
+    headline: str = ""  # the fact without its numbers
+    numbers: tuple[tuple[str, str], ...] = ()  # of the fact, each with what it is of
 
 
 def alarms(run: Run, name: str = "") -> list[Alarm]:
@@ -38,10 +40,14 @@ def alarms(run: Run, name: str = "") -> list[Alarm]:
 
 
 def sentences(found: Iterable[Alarm]) -> list[str]:
+    return [f"{alarm.fact} {alarm.advice}".rstrip() for alarm in advised_once(found)]
+
+
+def advised_once(found: Iterable[Alarm]) -> list[Alarm]:
     """An advice is given once, behind the last alarm that it is for."""
     said = list(found)
     last = {alarm.advice: place for place, alarm in enumerate(said)}
-    return [f"{a.fact} {a.advice}".rstrip() if last[a.advice] == place else a.fact for place, a in enumerate(said)]
+    return [a if last[a.advice] == place else a._replace(advice="") for place, a in enumerate(said)]
 
 
 def validated(run: Run) -> Measured | None:
@@ -71,14 +77,23 @@ def _unlike(run: Run, table: Predictions, model: str) -> Alarm | None:
         f"{model} is right on {with_range(validation)} of the validation images and on {with_range(test)} of the test "
         f"images, {100 * lost.value:.1f} points less ({span(lost)}), which chance does not explain"
     )
+    headline = f"{model} does clearly worse on the test images than on the validation images"
+    numbers = (
+        ("right on the validation images", with_range(validation)),
+        ("right on the test images", with_range(test)),
+    )
     if found := explained_by_attribute(validation, table):
         attribute = found.attribute.replace("_", " ")
         cause = (
             f"it is the {attribute}, for it is right on {with_range(found.aligned)} of those whose {attribute} goes "
             f"with the class and on {with_range(found.conflicting)} of the others"
         )
-        return Alarm(f"{said}: {cause}.", shortcut=True)
-    return Alarm(f"{said}.", UNLIKE)
+        numbers += (
+            (f"of these, where the {attribute} goes with the class", with_range(found.aligned)),
+            ("of these, all others", with_range(found.conflicting)),
+        )
+        return Alarm(f"{said}: {cause}.", "", True, f"{headline}: it is the {attribute}.", numbers)
+    return Alarm(f"{said}.", UNLIKE, False, f"{headline}.", numbers)
 
 
 def _majority(run: Run, table: Predictions, model: str) -> Alarm | None:
@@ -87,9 +102,15 @@ def _majority(run: Run, table: Predictions, model: str) -> Alarm | None:
         return None
     better = "not clearly better" if found.right.value > found.accuracy.value else "no better"
     label = Names.of(run.result).of_class(found.label)
+    headline = f"{model} is {better} than always saying “{label}”, the most frequent class in training"
     return Alarm(
-        f"{model} is {better} than always saying “{label}”, the most frequent class in training: right on "
-        f"{with_range(found.right)} of the test images, and that answer on {percent(found.accuracy.value)}."
+        f"{headline}: right on {with_range(found.right)} of the test images, and that answer on "
+        f"{percent(found.accuracy.value)}.",
+        headline=f"{headline}.",
+        numbers=(
+            ("right on the test images, the model", with_range(found.right)),
+            ("that answer", with_range(found.accuracy)),
+        ),
     )
 
 

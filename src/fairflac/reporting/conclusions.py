@@ -1,140 +1,22 @@
 """The numbers in words. Nothing is called a help that the numbers do not show."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from fairflac.metrics import Measured, measure
 from fairflac.metrics.comparison import Change, Difference, clearly_worse, compare
-from fairflac.metrics.evidence import (
-    GroupAccuracies,
-    Guessed,
-    Strength,
-    aligned_class,
-    beside_guess,
-    effect_of_training,
-    guessed_gains,
-    with_pseudo_groups,
-)
+from fairflac.metrics.evidence import Guessed, Strength, with_pseudo_groups
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import percent
-from fairflac.reporting.naming import Names, has_groups, labels
-from fairflac.reporting.results import GroupTable, Model, RunResult, on_the_same_images
+from fairflac.reporting.naming import Names
+from fairflac.reporting.results import GroupTable, Model, RunResult, on_the_same_images, strongest_vanilla
 from fairflac.reporting.text import with_range
-
-
-class Conclusions(NamedTuple):
-    """Paragraphs that answer two questions."""
-
-    lean: list[str]  # does a model lean on the shortcut?
-    gain: list[str]  # did training against it help?
-
-
-def conclusions(
-    models: Sequence[Model], numbers: Mapping[str, Mapping[str, Measured]], shortcut: str, size: float
-) -> Conclusions:
-    """One paragraph per model, and one for what cannot be said.
-
-    `numbers` are by model and metric, `shortcut` is the attribute's name, `size` the number of test images behind an
-    unbiased accuracy.
-    """
-    known = [(model, scores) for model in models if (scores := GroupAccuracies.of(numbers[model.name]))]
-    if not known:
-        return Conclusions([_unknown(numbers)], [])
-    plain = [pair for pair in known if pair[0].method == "vanilla"]
-    if not plain:
-        return Conclusions(
-            [f"{_rates(model, scores, shortcut)}: {_lean(scores, shortcut)}." for model, scores in known],
-            [
-                "There is no vanilla model of the same data among these runs, so this report cannot say whether the "
-                "training helped."
-            ],
-        )
-    base, base_scores = max(plain, key=lambda pair: pair[1].unbiased)  # the strongest one, so that no help is made up
-    return Conclusions(
-        [f"{_rates(base, base_scores, shortcut)}: {_lean(base_scores, shortcut)}."],
-        [
-            f"{_rates(model, scores, shortcut)}. {_comparison(scores, base_scores, base.name, shortcut, size)}"
-            for model, scores in known
-            if model is not base
-        ],
-    )
-
-
-def _rates(model: Model, scores: GroupAccuracies, shortcut: str) -> str:
-    seeds = f", in the mean of {model.seeds} seeds" if model.seeds > 1 else ""
-    return (
-        f"The {model.name} model{labels(model.run, shortcut).clause} is right on {with_range(scores.aligned)} of the "
-        f"test images where the {shortcut} goes with the class and on {with_range(scores.conflicting)} where it does "
-        f"not{seeds}"
-    )
-
-
-def _lean(scores: GroupAccuracies, shortcut: str) -> str:
-    if scores.lean == "leans on a shortcut":
-        return f"it {'reads' if scores.reads_attribute else 'leans on'} the {shortcut}"
-    return {
-        "signs of a shortcut": f"there are signs that it leans on the {shortcut}, a little",
-        "no evidence": f"there is no evidence that it leans on the {shortcut}",
-    }.get(scores.lean, f"these are too few to tell whether it leans on the {shortcut}")
-
-
-def _comparison(scores: GroupAccuracies, base: GroupAccuracies, base_name: str, shortcut: str, size: float) -> str:
-    numbers = (
-        f"with every group counted alike it is right on {with_range(scores.unbiased)}, the {base_name} model on "
-        f"{with_range(base.unbiased)}"
-    )
-    return {
-        "worse": f"This did not help: {numbers}, so it is the worse of the two.",
-        "no clear difference": f"This is no clear help: {numbers}, a difference too small to count on.",
-        "better elsewhere": f"This is no help against the shortcut: {numbers}, but the gain is not where the "
-        f"{shortcut} and the class disagree.",
-        "better": f"This helps: {numbers}. {_remainder(scores, shortcut)}",
-    }[effect_of_training(base, scores, size)]
-
-
-def _remainder(scores: GroupAccuracies, shortcut: str) -> str:
-    """What a model that is better still gets wrong."""
-    worst = f"in its worst group, one class with one {shortcut}, it is right on {with_range(scores.worst_group)}"
-    if scores.lean in ("leans on a shortcut", "signs of a shortcut"):
-        return f"It is not free of the {shortcut}: it is still better where that goes with the class, and {worst}."
-    return f"Whether the {shortcut} goes with the class makes no clear difference to it; {worst}."
-
-
-def _unknown(numbers: Mapping[str, Mapping[str, Measured]]) -> str:
-    accuracies = ", ".join(f"{name} {with_range(found['accuracy'])}" for name, found in numbers.items())
-    return (
-        "No label tells which test images follow a shortcut, so this report cannot say whether a model leans on one. "
-        f"Accuracy over all test images: {accuracies}."
-    )
-
 
 # Said before the word "guess" is used.
 GUESS = "A second model, the bias model, guesses at every image: its guess stands for what a shortcut would suggest."
 FOUND = "Every image is in a group: its value, the guess, is what a shortcut would suggest."
-HINT = "No label tells which test images follow a shortcut. {} Take what follows as a hint, not as proof."
-
-
-def guessed_conclusions(models: Sequence[Model], tables: Mapping[str, Predictions]) -> Conclusions | None:
-    """Of models that were tested on the same images; None if no bias model guessed anything there."""
-    asked = next((model for model in models if model.name in tables and tables[model.name].guess is not None), None)
-    if asked is None:
-        return None
-    guess, counts = tables[asked.name].guess, tables[asked.name].guess_counts
-    assert guess is not None
-    grouped = has_groups(asked.run.config)
-    of_classes = not grouped and (asked.run.config.get("bias_model") or {}).get("target", "class") == "class"
-    if counts is None and not of_classes:
-        return None  # a run from before training guesses were counted: which class a value speaks for is not known
-    speaks_for = None if of_classes or counts is None else aligned_class(counts)
-    same = {name: replace(table, guess=guess, guess_counts=counts) for name, table in tables.items()}
-    classes = len(Names.of(asked.run.result).classes) or len(np.unique(next(iter(same.values())).y))
-    found = {name: beside_guess(table, speaks_for, classes=classes) for name, table in same.items()}
-    sentences = [" ".join(beside_sentences(name, one)) for name, one in found.items()]
-    return Conclusions([HINT.format(FOUND if grouped else GUESS), *sentences], _gains(models, same))
 
 
 def beside_sentences(name: str, found: Guessed) -> list[str]:
@@ -186,27 +68,14 @@ def harm_sentence(name: str, worse: Sequence[Change], names: Names, how: str = "
 
 def harm_sentences(models: Sequence[Model], tables: Mapping[str, Predictions]) -> list[str]:
     """Of each model against the best vanilla model of the same test images."""
-    base = _base(models, tables)
+    right = {name: float(np.mean(table.prediction == table.y)) for name, table in tables.items()}
+    base = strongest_vanilla(models, right)
     if base is None:
         return []
-    names = Names.of(next(model for model in models if model.name == base).run.result)
+    names = Names.of(base.run.result)
     others = [model.name for model in models if model.method != "vanilla" and model.name in tables]
-    found = {name: clearly_worse(tables[base], tables[name]) for name in others}
+    found = {name: clearly_worse(tables[base.name], tables[name]) for name in others}
     return [harm_sentence(name, worse, names) for name, worse in found.items() if worse]
-
-
-def _base(models: Sequence[Model], tables: Mapping[str, Predictions]) -> str | None:
-    plain = [model.name for model in models if model.method == "vanilla" and model.name in tables]
-    right = {name: float(np.mean(tables[name].prediction == tables[name].y)) for name in plain}
-    return max(plain, key=lambda name: right[name], default=None)
-
-
-def _gains(models: Sequence[Model], tables: Mapping[str, Predictions]) -> list[str]:
-    base = _base(models, tables)
-    if base is None:
-        return []
-    others = {model.name: tables[model.name] for model in models if model.method != "vanilla" and model.name in tables}
-    return [gain_sentence(name, gain) for name, gain in guessed_gains(tables[base], others).items()]
 
 
 DRAWN = (
@@ -220,15 +89,14 @@ def certainty(models: Sequence[Model], results: Sequence[RunResult], groups: Seq
     key = "unbiased" if any("unbiased" in result.numbers for result in results) else "accuracy"
     seeds = {model.name: [r for r in results if r.row in model.rows] for model in models}
     first = {name: found[0].numbers[key] for name, found in seeds.items() if key in found[0].numbers}
-    return [DRAWN, *_gain_lines(models, first, key), _trained(seeds, key), *_small(groups)]
+    return [*_gain_lines(models, first, key), _trained(seeds, key), *_small(groups)]
 
 
 def _gain_lines(models: Sequence[Model], numbers: Mapping[str, Measured], key: str) -> list[str]:
     """Image by image; a model that was tested on other images has no such number."""
-    plain = [model for model in models if model.method == "vanilla" and model.name in numbers]
-    if not plain:
+    base = strongest_vanilla(models, {name: one.value for name, one in numbers.items()})
+    if base is None:
         return []
-    base = max(plain, key=lambda model: numbers[model.name].value)  # the strongest, as above
     tables = {base.name: base.run.predictions, **{m.name: m.run.predictions for m in models if m.method != "vanilla"}}
     first, *others = on_the_same_images(tables).items()
     words = [_gain(name, _worst(compare(first[1], table), key)) for name, table in others]

@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
@@ -13,20 +13,17 @@ from markupsafe import Markup, escape
 
 from fairflac import __version__
 from fairflac.errors import UserError
+from fairflac.metrics import Measured
 from fairflac.metrics.evidence import effective_size
 from fairflac.metrics.groups import majority
+from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import UNKNOWN, percent
-from fairflac.reporting.checks import BiasModelQuality, alarms, bias_model_quality, sentences
-from fairflac.reporting.conclusions import (
-    Conclusions,
-    certainty,
-    conclusions,
-    guessed_conclusions,
-    harm_sentences,
-    pseudo_group_sentences,
-)
+from fairflac.reporting.charts import BarChart, class_chart, shortcut_chart
+from fairflac.reporting.checks import Alarm, BiasModelQuality, advised_once, alarms, bias_model_quality
+from fairflac.reporting.conclusions import FOUND, GUESS, certainty, harm_sentences
+from fairflac.reporting.explorer import Explorer, explorer, grouping
 from fairflac.reporting.naming import Names, details_of, known_attribute, name_of, title_of
-from fairflac.reporting.pictures import ExampleImages, Picture, example_images, pictures
+from fairflac.reporting.pictures import ExampleImages, Picture, Sprite, example_images, pictures
 from fairflac.reporting.provenance import caveats, cost, machines, provenance
 from fairflac.reporting.results import (
     ClassLine,
@@ -50,15 +47,23 @@ from fairflac.reporting.results import (
     rows,
 )
 from fairflac.reporting.text import span
+from fairflac.reporting.verdict import (
+    GuessedModels,
+    ReportVerdict,
+    guessed_models,
+    guessed_verdict,
+    unknown_verdict,
+    verdict,
+)
 from fairflac.runs.directory import Run
 from fairflac.system.files import write_text
 
 METHODS = {  # in a sentence each, for the methods that need one
     "vanilla": "ordinary training, which does nothing about a shortcut",
-    "flac": "a second model, the bias model, tells which images share the attribute; training then draws images of "
-    "one class together and keeps images that share only the attribute apart",
+    "flac": "a second model, the bias model, tells which images share the shortcut; training then draws images of one "
+    "class together and keeps images that share only the shortcut apart",
     "flac-b": "as flac, with an ordinary model of the same data as its bias model: for when nobody has labelled the "
-    "attribute",
+    "shortcut",
 }
 
 
@@ -69,23 +74,38 @@ class DatasetSection:
     dataset: str  # in a sentence
     q: float | None  # share of the training images whose attribute goes with the class, where it was chosen
     shortcut: str | None  # the attribute's name; None when it is not known
-    alarms: list[str]  # said before everything else
-    conclusions: Conclusions
+    alarms: list[Alarm]
+    verdict: ReportVerdict
+    chart: BarChart | None  # of the shortcut; None: there are no labels of it
+    guesses: GuessedModels | None  # that stand in for labels
+    guess: str  # what a guess is
     certainty: list[str]
     cost: list[str]
     methods: dict[str, str]
     results: list[RunResult]
     columns: list[ResultColumn]
     classes: list[ClassLine]
+    class_chart: BarChart
+    harm: list[str]  # on classes that lost
     matrices: dict[str, Matrix]  # per model; none where there are too many classes
     mistakes: dict[str, list[tuple[str, str, int]]]  # the most frequent, in place of a matrix
     majority: str | None  # how right the answer would be that needs no model
     groups: list[GroupTable]
     pictures: list[Picture]
     example_images: ExampleImages | str  # or why there are none
+    explorer: Explorer
     left_out: list[str]  # models that were tested on other images, and cannot stand beside the first
     bias_models: list[BiasModelQuality]
-    pseudo: list[str]  # on pseudo-groups, where no attribute is known
+
+    @property
+    def sprites(self) -> dict[str, Sprite]:
+        """By the CSS selector of what they are the background of."""
+        kept = {} if isinstance(self.example_images, str) else {".image": self.example_images.sprite}
+        return kept | ({".image.tiny": self.explorer.overview} if self.explorer.overview else {})
+
+    def measured(self, metric: str) -> bool:
+        """Has some model that number?"""
+        return any(metric in one.numbers for one in self.results)
 
 
 def dataset_section(runs: Sequence[Run]) -> DatasetSection:
@@ -96,12 +116,13 @@ def dataset_section(runs: Sequence[Run]) -> DatasetSection:
     numbers = {model.name: mean_of_seeds([one for one in results if one.row in model.rows]) for model in compared}
     beside = on_the_same_images(tables)
     names = Names.of(runs[0].result)
-    groups = group_tables(beside, names)
+    groups, lines = group_tables(beside, names), class_lines(beside, names)
     first = next(iter(tables.values()))
     shortcut = known_attribute(first)
+    guesses = None if shortcut else guessed_models(compared, beside)
+    said = _verdict(compared, numbers, beside, names, guesses)
     config, counts = runs[0].config, runs[0].result.get("training_images")
-    said = None if shortcut else guessed_conclusions(compared, beside)
-    said = said or conclusions(compared, numbers, shortcut or "attribute", effective_size(first))
+    examples = example_images(beside, {model.name: model.run.gallery for model in compared}, names)
     return DatasetSection(
         data=title_of(config),
         details=details_of(config),
@@ -109,49 +130,70 @@ def dataset_section(runs: Sequence[Run]) -> DatasetSection:
         q=q if isinstance(q := config.get("data_options", {}).get("q"), float) else None,
         shortcut=shortcut,
         alarms=_alarms(compared),
-        conclusions=said._replace(gain=[*said.gain, *harm_sentences(compared, beside)]),
+        verdict=said,
+        chart=shortcut_chart(numbers, shortcut, said.notes) if shortcut else None,
+        guesses=guesses,
+        guess=FOUND if guesses and guesses.grouped else GUESS,
         certainty=certainty(compared, results, groups),
         cost=cost(compared),
         methods={model.method: METHODS[model.method] for model in compared if model.method in METHODS},
         results=results,
         columns=columns(table_rows),
-        classes=class_lines(beside, names),
+        classes=lines,
+        class_chart=class_chart(lines),
+        harm=harm_sentences(compared, beside),
         matrices={name: found for name, table in beside.items() if (found := matrix(table, names))},
         mistakes={name: mistakes(table, names) for name, table in beside.items() if matrix(table, names) is None},
         majority=majority_sentence(majority(first, counts), names) if counts else None,
         groups=groups,
         pictures=pictures({model.name: model.run for model in compared}, shortcut),
-        example_images=example_images(beside, {model.name: model.run.gallery for model in compared}, names),
+        example_images=examples,
+        explorer=explorer(beside, names, grouping(first, names, guesses), examples),
         left_out=[name for name in tables if name not in beside],
         bias_models=[one for model in compared if (one := bias_model_quality(model.name, model.run, names))],
-        pseudo=pseudo_group_sentences(tables),
     )
 
 
-def _alarms(compared: Sequence[Model]) -> list[str]:
+def _verdict(
+    compared: Sequence[Model],
+    numbers: Mapping[str, Mapping[str, Measured]],
+    tables: Mapping[str, Predictions],
+    names: Names,
+    guesses: GuessedModels | None,
+) -> ReportVerdict:
+    """From labels of the attribute, else from guesses, else none."""
+    first = next(iter(tables.values()))
+    if shortcut := known_attribute(first):
+        said = verdict(compared, numbers, tables, names, shortcut, effective_size(first))
+    else:
+        said = guessed_verdict(guesses, tables, names) if guesses else None
+    return said or unknown_verdict()
+
+
+def _alarms(compared: Sequence[Model]) -> list[Alarm]:
     """What a known shortcut explains is said of the vanilla model alone, where there is one."""
     found = [(model, alarm) for model in compared for alarm in alarms(model.run, model.name)]
     plain = any(model.method == "vanilla" for model in compared)
-    return sentences(alarm for model, alarm in found if model.method == "vanilla" or not (plain and alarm.shortcut))
+    return advised_once(alarm for model, alarm in found if model.method == "vanilla" or not (plain and alarm.shortcut))
 
 
 ROOM = "fairflac.reporting"
+SCRIPTS = ("explorer.js", "page.js")
 TITLE = "Does the model lean on a shortcut?"
 RANGE = re.compile(r"(\([^()]*), (n = [\d,]+[^()]*\))")
 
 
 def render(runs: Sequence[Run], title: str = TITLE, foreword: Sequence[str] = ()) -> str:
-    """The page as text; a foreword are sentences that stand before everything else."""
+    """The page as text; a foreword are sentences on which model was kept and why, of which the first says which."""
     sections = [dataset_section(members) for members in by_data(runs).values()]
     if not sections:
         raise UserError("there is nothing to report: none of these runs is a finished model of the classes")
-    script = (files(ROOM) / "templates" / "page.js").read_text()
+    script = "\n".join((files(ROOM) / "templates" / name).read_text() for name in SCRIPTS)
     template = environment().get_template("page.html")
     return template.render(
         title=title,
         foreword=foreword,
         sections=sections,
-        meanings={column.title: column.meaning for section in sections for column in section.columns},
         further=further_metrics(),
         provenance=provenance(runs),
         machines=machines(runs),
@@ -173,11 +215,7 @@ def environment(package: str = ROOM) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"percent": percent, "span": span, "lighter": _lighter}
-    made.tests |= {
-        "same_class": lambda place, thumbnails, query: thumbnails[place].y == query.y,
-        "same_value": lambda place, thumbnails, query: thumbnails[place].joint == query.joint,
-    }
+    made.filters |= {"percent": percent, "span": span, "lighter": _lighter, "capital": _capital}
     return made
 
 
@@ -189,6 +227,10 @@ def _lighter(sentence: str) -> Markup:
     """Ranges in brackets stand back, so that a sentence can be read without them."""
     marked = RANGE.sub(r"<small><span>\1,</span> <span>\2</span></small>", str(escape(_unbroken(sentence))))
     return Markup(marked)  # a line may end between range and n only
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _unbroken(value: object) -> object:

@@ -6,21 +6,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
 from fairflac.metrics.predictions import Predictions
-from fairflac.metrics.representation import nearest
 from fairflac.reporting.figures import FIGURES
 from fairflac.reporting.figures.images import sample_grid
 from fairflac.reporting.figures.pairs import known_tables, similarity_distributions, similarity_figure
 from fairflac.reporting.figures.style import Drawing, NothingToDraw, class_names, png, svg
 from fairflac.reporting.naming import Names, combinations
 from fairflac.runs.directory import Run
-from fairflac.runs.gallery import Gallery, Samples
+from fairflac.runs.gallery import Gallery, Overview, Samples, sheet, webp
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,7 @@ class Picture:
     alt: str
     caption: str
     reading: str = ""  # how to read it
+    open: bool = False  # it shows the point, and is not folded
     narrow: str | None = None
     wide: bool = False  # as wide as the page
 
@@ -81,7 +80,11 @@ def _samples(run: Run, shortcut: str | None) -> Picture | None:
             "many there are."
         )
     return Picture(
-        "What the models saw", data_uri("png", png(sample_grid(samples, class_names(run, samples.y)))), alt, caption
+        "What the models saw",
+        data_uri("png", png(sample_grid(samples, class_names(run, samples.y)))),
+        alt,
+        caption,
+        open=True,
     )
 
 
@@ -98,11 +101,12 @@ def _similarities(models: Mapping[str, Run], shortcut: str | None) -> Picture | 
         f"To a model that looks at the {shortcut}, blue lies to the right."
     )
     wide, small = (data_uri("svg+xml", svg(figure)) for figure in (drawing.figure, narrow))
-    return Picture("What the models look at", wide, drawing.alt, drawing.caption, reading, small, wide=True)
+    return Picture(
+        "What the models look at", wide, drawing.alt, drawing.caption, reading, open=True, narrow=small, wide=True
+    )
 
 
 COLUMNS = 20
-QUALITY = 80  # of WebP, for photographs
 
 
 @dataclass(frozen=True)
@@ -116,22 +120,15 @@ class Sprite:
 
 
 def sprite(images: np.ndarray) -> Sprite:
-    """(M, H, W, 3) uint8. Drawings are smaller without loss and photographs with it: the smaller file is taken."""
+    """(M, H, W, 3) uint8."""
     count, height, width, _ = images.shape
-    lines = max(2, -(-count // COLUMNS))  # two at least: positions are shares of the way to the last
-    sheet = np.zeros((lines * COLUMNS, height, width, 3), dtype=np.uint8)
-    sheet[:count] = images
-    grid = sheet.reshape(lines, COLUMNS, height, width, 3).swapaxes(1, 2).reshape(lines * height, COLUMNS * width, 3)
-    return Sprite(data_uri("webp", _smallest(Image.fromarray(grid))), COLUMNS, lines, width / height)
+    uri = data_uri("webp", webp(sheet(images, COLUMNS)))
+    return Sprite(uri, COLUMNS, max(2, -(-count // COLUMNS)), width / height)
 
 
-def _smallest(image: Image.Image) -> bytes:
-    files = []
-    for lossless in (True, False):
-        stream = BytesIO()
-        image.save(stream, "WEBP", lossless=lossless, quality=QUALITY)
-        files.append(stream.getvalue())
-    return min(files, key=len)
+def overview_sprite(overview: Overview) -> Sprite:
+    lines = max(2, -(-len(overview.index) // overview.columns))
+    return Sprite(data_uri("webp", overview.sheet.tobytes()), overview.columns, lines, overview.ratio)
 
 
 MISTAKES = 12  # shown of each model
@@ -150,27 +147,29 @@ class Thumbnail:
 
 
 @dataclass(frozen=True)
+class ModelAnswer:
+    """Of one model to one image."""
+
+    said: str  # the class that it named
+    score: float  # how sure it was
+    right: bool
+
+
+@dataclass(frozen=True)
 class Mistake:
     thumbnail: Thumbnail
-    said: str  # the class that the model named
-    score: float  # how sure it was
+    answers: dict[str, ModelAnswer]  # of every model, the one whose mistake it is first
 
 
 @dataclass(frozen=True)
 class ExampleImages:
     sprite: Sprite
-    thumbnails: list[Thumbnail]  # the queries, sorted by class and attribute
-    neighbours: dict[str, list[list[int]]]  # per model, for each query the places of the nearest
+    thumbnails: list[Thumbnail]  # those that all models kept, sorted by class and attribute, then other mistakes
+    rows: np.ndarray  # of the test images that these are
+    common: int  # how many all models kept
+    overview: Overview | None  # of all test images
     mistakes: dict[str, list[Mistake]]  # per model, the surest first
     wrong: dict[str, int]  # per model, how many mistakes there are
-
-    def data(self) -> dict[str, Any]:
-        """What the page's script needs."""
-        return {
-            "columns": self.sprite.columns,
-            "thumbnails": [[one.label, one.value, one.name, one.y, one.joint] for one in self.thumbnails],
-            "neighbours": list(self.neighbours.values()),
-        }
 
 
 def example_images(
@@ -186,7 +185,7 @@ def example_images(
     common = _sorted(_common(list(kept.values())), table)
     if len(common) < 2:
         return "There are no images to show: these models kept no test image in common."
-    others = sorted({int(row) for rows in surest.values() for row in rows} - set(common.tolist()))
+    others = sorted({row for rows in surest.values() for row in rows} - set(common.tolist()))
     shown = [*common.tolist(), *others]
     images = {int(i): (g.images[k], str(g.names[k])) for g in kept.values() for k, i in enumerate(g.index)}
     joint = combinations(table)
@@ -203,9 +202,11 @@ def example_images(
     }
     return ExampleImages(
         sprite(np.stack([images[row][0] for row in shown])),
-        [thumbnails[row] for row in common.tolist()],
-        {name: nearest(table.features[common]).tolist() for name, table in tables.items()},
-        {name: _mistakes(tables[name], rows, thumbnails, names) for name, rows in surest.items()},
+        list(thumbnails.values()),
+        np.array(shown),
+        len(common),
+        next(iter(kept.values())).overview,
+        {name: [_mistake(row, name, tables, thumbnails, names) for row in rows] for name, rows in surest.items()},
         {name: int((table.prediction != table.y).sum()) for name, table in tables.items()},
     )
 
@@ -223,15 +224,20 @@ def _sorted(rows: np.ndarray, table: Predictions) -> np.ndarray:
     return ordered
 
 
-def _surest(table: Predictions, gallery: Gallery) -> np.ndarray:
+def _surest(table: Predictions, gallery: Gallery) -> list[int]:
     """Rows of mistakes whose image was kept."""
     wrong = gallery.index[table.prediction[gallery.index] != table.y[gallery.index]]
-    surest: np.ndarray = wrong[np.argsort(-table.score[wrong], kind="stable")][:MISTAKES]
+    surest: list[int] = wrong[np.argsort(-table.score[wrong], kind="stable")][:MISTAKES].tolist()
     return surest
 
 
-def _mistakes(table: Predictions, rows: np.ndarray, thumbnails: dict[int, Thumbnail], names: Names) -> list[Mistake]:
-    return [
-        Mistake(thumbnails[row], names.of_class(int(table.prediction[row])), float(table.score[row]))
-        for row in rows.tolist()
-    ]
+def _mistake(
+    row: int, model: str, tables: Mapping[str, Predictions], thumbnails: dict[int, Thumbnail], names: Names
+) -> Mistake:
+    order = [model, *(other for other in tables if other != model)]
+    return Mistake(thumbnails[row], {name: answer(tables[name], row, names) for name in order})
+
+
+def answer(table: Predictions, row: int, names: Names) -> ModelAnswer:
+    said = int(table.prediction[row])
+    return ModelAnswer(names.of_class(said), float(table.score[row]), said == int(table.y[row]))

@@ -158,6 +158,12 @@ def _model(name: str, members: list[tuple[Run, RunRow]]) -> Model:
     return Model(name, rows[0].method, members[0][0], rows)
 
 
+def strongest_vanilla(models: Sequence[Model], score: Mapping[str, float]) -> Model | None:
+    """Of several the best, so that no help is made up; only those with a score."""
+    plain = [model for model in models if model.method == "vanilla" and model.name in score]
+    return max(plain, key=lambda model: score[model.name], default=None)
+
+
 def on_the_same_images(tables: Mapping[str, Predictions]) -> dict[str, Predictions]:
     """The first model, and all that were tested on the images it was tested on."""
     first = next(iter(tables.values()))

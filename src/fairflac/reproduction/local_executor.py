@@ -93,7 +93,7 @@ class _Process:
 
 def task_line(config: RunConfig, workspace: Workspace) -> str:
     """What a worker process reads."""
-    places = {"runs": str(workspace.runs), "data": str(workspace.data)}
+    places = {"runs": str(workspace.runs), "data": str(workspace.data), "logger": workspace.logger}
     task = {"config": config.model_dump(mode="json"), **places, "command": typed_words()}
     return json.dumps(task) + "\n"
 
@@ -112,7 +112,7 @@ def main() -> None:
         threading.Thread(target=_stop_when_left_alone, daemon=True).start()
         remember(task["command"])
         config = RunConfig.model_validate(task["config"])
-        result = run_job(config, Workspace(Path(task["runs"]), Path(task["data"])))
+        result = run_job(config, Workspace(Path(task["runs"]), Path(task["data"]), logger=task["logger"]))
         json.dump(asdict(result), answers)
 
 

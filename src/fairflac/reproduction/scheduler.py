@@ -17,7 +17,7 @@ from fairflac.config import plugins
 from fairflac.config.run_config import RunConfig
 from fairflac.errors import RunInUse, Stopped, UserError, describe_os_error
 from fairflac.reproduction.plan import Job, image_passes
-from fairflac.runs.directory import Run, Workspace
+from fairflac.runs.directory import Run, Workspace, share_trained
 from fairflac.system.progress import Meter, meter, stop_requests
 from fairflac.training.pipeline import train_config
 
@@ -222,15 +222,6 @@ class _JobQueue:
     def _fail(self, job: Job, reason: str) -> None:
         self.reasons[job.key] = reason
         self.listener.failed(job, reason)
-
-
-def share_trained(run: Run, epochs: int) -> float:
-    """The part of its epochs that a run has behind it: one line of its history each."""
-    try:
-        lines = (run.path / "metrics.jsonl").read_bytes().count(b"\n")
-    except FileNotFoundError:
-        return 0.0
-    return min(1.0, lines / max(1, epochs))
 
 
 UNIT = 1000  # image passes in a step of the bar

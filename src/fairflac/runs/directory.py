@@ -35,7 +35,6 @@ class Run:
 
     Args:
         path: the directory.
-        lasting: False for a folder that is gone after training.
 
     Example:
         >>> run = fairflac.Run.finished(Path("runs/biased-digits/flac/1f0c-s0"))  # doctest: +SKIP
@@ -44,7 +43,6 @@ class Run:
     """
 
     path: Path
-    lasting: bool = True
 
     @classmethod
     def open(cls, path: Path) -> "Run":
@@ -268,12 +266,13 @@ class HasFolder(Protocol):
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where runs and data are, and whether progress is shown.
+    """Where runs and data are, whether progress is shown, and who else is told of it.
 
     Args:
         runs: the folder of run directories.
         data: the folder of datasets; without it `FAIRFLAC_DATA`, or a folder in the user's cache.
         silent: show no progress.
+        logger: `tensorboard`, `mlflow`, `wandb` or `none`; `auto` is TensorBoard where that is installed.
 
     Example:
         >>> from pathlib import Path
@@ -284,6 +283,7 @@ class Workspace:
     runs: Path = Path("runs")
     data: Path = field(default_factory=data_root)
     silent: bool = False
+    logger: str = "auto"
 
     def run(self, config: HasFolder) -> Run:
         """The run of a config, trained or not."""
@@ -321,6 +321,15 @@ def scalars(entry: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, f
             yield from scalars(value, f"{prefix}{name}/")
         elif name != "epoch" and isinstance(value, int | float):
             yield prefix + name.replace(":", "/"), float(value)
+
+
+def share_trained(run: Run, epochs: int) -> float:
+    """The part of its epochs that a run has behind it: one line of its history each."""
+    try:
+        lines = (run.path / "metrics.jsonl").read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return 0.0
+    return min(1.0, lines / max(1, epochs))
 
 
 def find_runs(root: Path) -> list[Run]:

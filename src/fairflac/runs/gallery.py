@@ -1,13 +1,17 @@
 """Test images kept with a run, so that a report can show neighbours and mistakes."""
 
 from dataclasses import dataclass
+from io import BytesIO
+from math import ceil, isqrt
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
 
-from fairflac.system.files import read_columns, replacing
+from fairflac.errors import UserError
+from fairflac.metrics.representation import subsample
+from fairflac.system.files import read_all, read_columns, replacing
 
 if TYPE_CHECKING:  # a report reads a gallery and needs no torch
     from fairflac.data.base import BiasedDataset
@@ -16,6 +20,7 @@ if TYPE_CHECKING:  # a report reads a gallery and needs no torch
 SHOWN = 400  # the same for all runs of one test split
 MISTAKES = 24  # of this run, the surest first
 SIDE = 64  # pixels at most
+DAMAGED = "delete it, or train again for a new one"
 
 
 @dataclass(frozen=True)
@@ -25,21 +30,81 @@ class Gallery:
     index: np.ndarray  # position in the split
     images: np.ndarray  # (M, H, W, 3) uint8
     names: np.ndarray  # where each comes from
+    overview: "Overview | None" = None  # of all images, where not all are kept; None in runs of an earlier version
 
     @classmethod
     def of(cls, data: "BiasedDataset", table: "Predictions") -> "Gallery":
         wrong = np.flatnonzero(table.prediction != table.y)
         mistakes = wrong[np.argsort(-table.score[wrong], kind="stable")][:MISTAKES]
         index = np.union1d(_from_every_group(data), mistakes)
-        return cls(index, np.stack([shrink(image, SIDE) for image in data.images[index]]), data.names[index])
+        overview = Overview.of(data.images) if len(index) < len(data) else None
+        images = np.stack([shrink(image, SIDE) for image in data.images[index]])
+        return cls(index, images, data.names[index], overview)
 
     def save(self, path: Path) -> None:
+        more = {} if self.overview is None else {f"overview_{name}": v for name, v in vars(self.overview).items()}
         with replacing(path) as stream:
-            np.savez_compressed(stream, index=self.index, images=self.images, names=self.names.astype(str))
+            np.savez_compressed(stream, index=self.index, images=self.images, names=self.names.astype(str), **more)
 
     @classmethod
     def load(cls, path: Path) -> "Gallery":
-        return cls(*read_columns(path, ("index", "images", "names"), "delete it, or train again for a new one"))
+        return cls(*read_columns(path, ("index", "images", "names"), DAMAGED), overview=Overview.load(path))
+
+
+MOST_SHOWN = 10_000  # images of an overview
+AREA = 6_000_000  # pixels of its sheet: 24 by 24 for each of the most
+SIDE_SHOWN = 32  # pixels at most
+QUALITY = 80  # of WebP, for photographs
+
+
+@dataclass(frozen=True)
+class Overview:
+    """All images of the test split, or as many as a page can hold, tiny, in one sheet."""
+
+    index: np.ndarray  # position in the split
+    sheet: np.ndarray  # uint8, a WebP file: the image at place `k` is in column `k % columns` and line `k // columns`
+    columns: int
+    ratio: float  # width by height of one image
+
+    @classmethod
+    def of(cls, images: np.ndarray) -> "Overview":
+        index = subsample(len(images), MOST_SHOWN)
+        side = min(SIDE_SHOWN, isqrt(AREA // len(index)))
+        small = np.stack([shrink(images[row], side) for row in index])
+        columns = max(2, ceil(len(index) ** 0.5))
+        ratio = small.shape[2] / small.shape[1]
+        return cls(index, np.frombuffer(webp(sheet(small, columns)), dtype=np.uint8), columns, ratio)
+
+    @classmethod
+    def load(cls, path: Path) -> "Overview | None":
+        try:
+            stored = read_all(path)
+            if "overview_index" not in stored:
+                return None
+            index, file, columns, ratio = (stored[f"overview_{name}"] for name in cls.__dataclass_fields__)
+            return cls(index, file, int(columns), float(ratio))
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"'{path}' is damaged: {DAMAGED}") from error
+
+
+def sheet(images: np.ndarray, columns: int) -> np.ndarray:
+    """(M, H, W, 3) → one image with them in lines, two lines at least: places are shares of the way to the last."""
+    count, height, width, _ = images.shape
+    lines = max(2, -(-count // columns))
+    grid = np.zeros((lines * columns, height, width, 3), dtype=np.uint8)
+    grid[:count] = images
+    whole: np.ndarray = grid.reshape(lines, columns, height, width, 3).swapaxes(1, 2)
+    return whole.reshape(lines * height, columns * width, 3)
+
+
+def webp(image: np.ndarray) -> bytes:
+    """Drawings are smaller without loss and photographs with it: the smaller file is taken."""
+    files = []
+    for lossless in (True, False):
+        stream = BytesIO()
+        Image.fromarray(image).save(stream, "WEBP", lossless=lossless, quality=QUALITY, method=2)
+        files.append(stream.getvalue())
+    return min(files, key=len)
 
 
 def _from_every_group(data: "BiasedDataset") -> np.ndarray:

@@ -1,4 +1,7 @@
-"""Progress of long work: a live bar with the time left on a terminal, plain lines elsewhere; durations; stopping."""
+"""Progress of long work: a live bar with the time left on a terminal, plain lines elsewhere; durations; stopping.
+
+Work of several stages (bias model, vanilla, FLAC …) says which of them runs, and how long all of it takes.
+"""
 
 import math
 import os
@@ -7,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol
@@ -45,12 +48,14 @@ class _Silent:
 
 
 class _Bar:
-    def __init__(self, progress: Progress, label: str, total: int, done: int) -> None:
-        self.progress = progress
-        self.task = progress.add_task(label, total=total, completed=done, note="")
+    def __init__(self, progress: Progress, stage: "_Stage", total: int, done: int) -> None:
+        self.progress, self.stage = progress, stage
+        self.task = progress.add_task(stage.label, total=total, completed=done, note="", whole="")
 
     def advance(self, steps: int = 1) -> None:
         self.progress.advance(self.task, steps)
+        self.stage.done += steps
+        self.progress.update(self.task, whole=self.stage.whole())
 
     def note(self, text: str) -> None:
         self.progress.update(self.task, note=text)
@@ -60,21 +65,21 @@ class _Bar:
 
 
 class _Lines:
-    def __init__(self, label: str, total: int, done: int) -> None:
-        self.label, self.total, self.start, self.done = label, total, done, done
+    def __init__(self, stage: "_Stage") -> None:
+        self.stage = stage
         self.text = ""
-        self.began = self.spoke = time.monotonic()
+        self.spoke = time.monotonic()
 
     def advance(self, steps: int = 1) -> None:
-        self.done += steps
+        stage = self.stage
+        stage.done += steps
         now = time.monotonic()
-        if now - self.spoke < PLAIN_SECONDS and self.done < self.total:
+        if now - self.spoke < PLAIN_SECONDS and stage.done < stage.total:
             return
         self.spoke = now
-        elapsed = now - self.began
-        left = elapsed / max(1, self.done - self.start) * (self.total - self.done)
-        share = f"{self.done / self.total:4.0%}"
-        print(f"{self.label}  {share}  {self.text}  {elapsed:.0f} s, {left:.0f} s left", file=sys.stderr, flush=True)
+        share, whole = f"{stage.done / stage.total:4.0%}", stage.whole()
+        line = f"{stage.label}  {share}  {self.text}  {stage.elapsed:.0f} s, {stage.left:.0f} s left"
+        print(f"{line}; {whole}" if whole else line, file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
         self.text = text
@@ -83,9 +88,77 @@ class _Lines:
         print(text, file=sys.stderr, flush=True)
 
 
-def tell(text: str) -> None:
-    """A line for the person who started this, outside of any bar."""
-    print(text, file=sys.stderr, flush=True)
+_quiet = False
+
+
+def be_quiet(wanted: bool = True) -> None:
+    """No bars, and no lines but those that must be read. What a command was asked for is printed all the same."""
+    global _quiet
+    _quiet = wanted
+
+
+def is_quiet() -> bool:
+    return _quiet
+
+
+def tell(text: str, *, even_quietly: bool = False) -> None:
+    """A line for the person who started this, outside of any bar; `even_quietly`: something is not as it should be."""
+    if even_quietly or not _quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+_work: dict[str, float] | None = None  # of all stages, by label; None: nobody has said what is to come
+
+
+@contextmanager
+def stages() -> Iterator[None]:
+    """Around work of several stages, which `expect` names. Inside of another such block it is a part of that one."""
+    global _work
+    if _work is not None:
+        yield
+        return
+    _work = {}
+    try:
+        yield
+    finally:
+        _work = None
+
+
+def expect(work: Mapping[str, float]) -> None:
+    """Stages that come one after the other: what each has to do, in any unit, by the label of its meter."""
+    if _work is not None:
+        _work.update({label: amount for label, amount in work.items() if label not in _work})
+
+
+class _Stage:
+    """Where one piece of work stands, and what comes after it."""
+
+    def __init__(self, name: str, total: int, done: int) -> None:
+        self.total, self.start, self.done = total, done, done
+        self.began = time.monotonic()
+        known = list(_work or {})
+        self.label, self.work, self.later = name, 0.0, 0.0
+        if _work and name in _work and len(known) > 1:
+            place = known.index(name)
+            self.label = f"{place + 1}/{len(known)} {name}"
+            self.work, self.later = _work[name], sum(_work[label] for label in known[place + 1 :])
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self.began
+
+    @property
+    def left(self) -> float:
+        """Seconds, at the pace so far."""
+        return self.elapsed / max(1, self.done - self.start) * (self.total - self.done)
+
+    def whole(self) -> str:
+        """The time that all stages still take, at the pace of this one."""
+        if not (self.work and self.later) or self.done == self.start:
+            return ""
+        to_do = max(1, self.total - self.start)  # its work is that of the steps that were left
+        seconds = self.elapsed / (self.done - self.start) * to_do / self.work * self.later
+        return f"all of it: about {duration(self.left + seconds)} left"
 
 
 _told: set[str] = set()
@@ -101,8 +174,8 @@ def tell_once(text: str) -> None:
 @contextmanager
 def meter(label: str, total: int, *, done: int = 0, silent: bool = False) -> Iterator[Meter]:
     """Show progress of `total` steps, `done` of them finished before, on standard error."""
-    console = Console(stderr=True)
-    if silent:
+    console, stage = Console(stderr=True), _Stage(label, total, done)
+    if silent or _quiet:
         yield _Silent()
     elif console.is_terminal:
         columns = (
@@ -113,11 +186,12 @@ def meter(label: str, total: int, *, done: int = 0, silent: bool = False) -> Ite
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[whole]}"),
         )
         with Progress(*columns, console=console) as progress:
-            yield _Bar(progress, label, total, done)
+            yield _Bar(progress, stage, total, done)
     else:
-        yield _Lines(label, total, done)
+        yield _Lines(stage)
 
 
 def duration(seconds: float) -> str:

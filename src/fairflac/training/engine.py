@@ -4,9 +4,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from importlib.util import find_spec
 from typing import Any, Protocol
 
 import torch
@@ -26,42 +25,9 @@ from fairflac.system import checkpoint
 from fairflac.system.hardware import best_device, synchronise
 from fairflac.system.progress import meter, stop_requests
 from fairflac.training.evaluate import collapse_advice, predictions
+from fairflac.training.history import HistoryLog
 from fairflac.training.optimise import Optimisation
 from fairflac.types import Batch
-
-
-class HistoryLog:
-    """One entry per finished epoch."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.shown = 0  # epochs that are in the event file of this process
-        self.writer: Any = None
-
-    def write(self, history: list[dict[str, Any]]) -> None:
-        """The whole history; a run that goes on shows its first epochs anew, and TensorBoard drops the old ones."""
-        self.run.write_history(history)
-        if not self.run.lasting or find_spec("tensorboard") is None or len(history) == self.shown:
-            return
-        if self.writer is None:
-            from torch.utils.tensorboard import SummaryWriter
-
-            self.writer = SummaryWriter(self.run.path / "tensorboard", purge_step=1)
-        for entry in history[self.shown :]:
-            for name, value in _flat(entry):
-                self.writer.add_scalar(name, value, entry["epoch"])
-        self.writer.flush()
-        self.shown = len(history)
-
-
-def _flat(entry: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
-    """`validation/unbiased` for what is nested."""
-    for name, value in entry.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}/")
-        elif name != "epoch":
-            yield prefix + name.replace(":", "/"), float(value)
-
 
 # Between two checkpoints: inside an epoch, and at the end of one. What a killed run has to do again costs no more, and
 # epochs of a tenth of a second, as those of a head on embeddings, are not spent on writing.
@@ -138,12 +104,13 @@ class Training:
         fabric: Fabric,
         run: Run,
         validation: BiasedDataset | None = None,
+        log: HistoryLog | None = None,
     ) -> None:
         self.method, self.batch_of, self.samples = method, batch_of, samples
         self.config, self.fabric, self.run, self.validation = config, fabric, run, validation
         self.optimisation = Optimisation(method, config.train, fabric)
         self.rule = RULES[config.train.selection]
-        self.state, self.log = TrainingState(), HistoryLog(run)
+        self.state, self.log = TrainingState(), log or HistoryLog(run)
         self.said: set[str] = set()
         self.notice: str | None = None  # about a resumed run
 

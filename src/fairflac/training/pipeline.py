@@ -1,7 +1,7 @@
 """From a config to a finished run: data, network, bias model, training, evaluation."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from fairflac.config.run_config import RunConfig
-from fairflac.data import imagenet_weights
+from fairflac.data import DATASETS, imagenet_weights
 from fairflac.data.base import BiasedDataset
 from fairflac.data.batches import inputs_of
 from fairflac.data.own.groups import given_share
@@ -26,16 +26,17 @@ from fairflac.metrics import summary
 from fairflac.metrics.groups import class_numbers
 from fairflac.metrics.predictions import Predictions
 from fairflac.nets.weights import IMAGENET
-from fairflac.runs.directory import Run, Workspace
+from fairflac.runs.directory import Run, Workspace, share_trained
 from fairflac.runs.gallery import Gallery, Samples
 from fairflac.system import checkpoint
 from fairflac.system.files import check_folder, write_text
 from fairflac.system.hardware import describe
 from fairflac.system.invocation import typed_command
-from fairflac.system.progress import tell, tell_once
+from fairflac.system.progress import expect, stages, tell, tell_once
 from fairflac.training.build import build_method, check_labels, check_weights, images_of, load_method, load_splits
 from fairflac.training.engine import Training, TrainingState, in_precision, make_fabric
 from fairflac.training.evaluate import EVALUATION_BATCH, collapse_advice, predictions
+from fairflac.training.history import HistoryLog, check_logger
 from fairflac.training.precision import check_precision, choose_precision
 from fairflac.types import Batch
 
@@ -67,9 +68,12 @@ def train_config(
     if run.done and resume:
         _check_images(config, run)
         return run
+    check_logger(workspace.logger)
     fabric = make_fabric(devices=devices, num_nodes=num_nodes)
     try:
-        _complete(config, workspace, fabric, resume, _bias_label(config) if as_bias_model else None)
+        with stages():
+            expect(stage_work([config], workspace))
+            _complete(config, workspace, fabric, resume, bias_label(config) if as_bias_model else None)
     except RuntimeError as error:  # from a message between processes: what ended the first one is for it to tell
         if fabric.is_global_zero or ("gloo" not in str(error) and not isinstance(error, torch.distributed.DistError)):
             raise
@@ -124,9 +128,9 @@ def _complete(
     stage_one = config.stage_one()
     if stage_one is not None and not workspace.run(stage_one).done:
         dry_run(config, workspace, resume)
-    bias_run = _complete(stage_one, workspace, fabric, label=_bias_label(stage_one)) if stage_one else None
+    bias_run = _complete(stage_one, workspace, fabric, label=bias_label(stage_one)) if stage_one else None
     if not fabric.is_global_zero:
-        _train(config, workspace, fabric, run, bias_run, label)
+        _train(config, workspace, fabric, run, bias_run, HistoryLog(run), label)
         return run
     with run.locked():
         if run.done and resume and fabric.world_size == 1:
@@ -137,7 +141,8 @@ def _complete(
             config.to_toml(), {**describe(), "processes": fabric.world_size, **_weights(config, workspace), **_typed()}
         )
         write_text(run.images, images_of(config) or "")
-        _train(config, workspace, fabric, run, bias_run, label)
+        with HistoryLog(run, workspace.logger, config) as log:
+            _train(config, workspace, fabric, run, bias_run, log, label)
     return run
 
 
@@ -148,12 +153,37 @@ def _weights(config: RunConfig, workspace: Workspace) -> dict[str, str]:
     return {"weights": f"{IMAGENET}, sha256 {imagenet_weights.digest(workspace.data)}…"}
 
 
+def stage_work(configs: Sequence[RunConfig], workspace: Workspace) -> dict[str, float]:
+    """What there is to train for these runs, bias models included, by the label of its progress: images to pass."""
+    labels: dict[str, tuple[str, RunConfig]] = {}  # by run: one may be a result and somebody's bias model
+    for config in configs:
+        if stage_one := config.stage_one():
+            labels.setdefault(stage_one.folder, (bias_label(stage_one), stage_one))
+        labels.setdefault(config.folder, (stage_label(config), config))
+    return {
+        label: _image_passes(one, workspace.run(one)) for label, one in labels.values() if not workspace.run(one).done
+    }
+
+
+def _image_passes(config: RunConfig, run: Run) -> float:
+    images = (
+        DATASETS[config.dataset].expected_images(config.data_options) or 1
+    )  # of a user's own: all runs have the same
+    return images * config.train.epochs * (1 - share_trained(run, config.train.epochs))
+
+
+def stage_label(config: RunConfig) -> str:
+    """What progress calls the training of a run."""
+    return config.method if config.target == "class" else bias_label(config)
+
+
 def _typed() -> dict[str, str]:
     command = typed_command()
     return {"command": command} if command else {}
 
 
-def _bias_label(stage_one: RunConfig) -> str:
+def bias_label(stage_one: RunConfig) -> str:
+    """What progress calls it."""
     return f"bias model ({stage_one.method if stage_one.target == 'class' else stage_one.target})"
 
 
@@ -168,7 +198,13 @@ def _check_images(config: RunConfig, run: Run) -> None:
 
 
 def _train(
-    config: RunConfig, workspace: Workspace, fabric: Fabric, run: Run, bias_run: Run | None, label: str | None = None
+    config: RunConfig,
+    workspace: Workspace,
+    fabric: Fabric,
+    run: Run,
+    bias_run: Run | None,
+    log: HistoryLog,
+    label: str | None = None,
 ) -> None:
     fabric.barrier()
     assert config.seed is not None
@@ -185,9 +221,9 @@ def _train(
         bias = groups_source(config, data, fabric, run)
     torch.manual_seed(config.seed)  # the same initial weights on all processes
     method = build_method(config, data.task, workspace.data)
-    label = label or (config.method if config.target == "class" else _bias_label(config))
+    label = label or stage_label(config)
     seen, validation = embed(method.net, data), validation and embed(method.net, validation)
-    state = fit(method, config, seen, fabric, run, bias, validation, label=label, silent=workspace.silent)
+    state = fit(method, config, seen, fabric, run, bias, validation, label=label, silent=workspace.silent, log=log)
     history = state.history
     if config.train.selection != "last":
         best = checkpoint.load(run.best)
@@ -224,6 +260,7 @@ def _train(
         }
         Gallery.of(test, table).save(run.gallery)
         run.finish(result, table)
+        log.write_result(result["test"])
     fabric.barrier()
 
 
@@ -251,10 +288,11 @@ def fit(
     *,
     label: str,
     silent: bool = False,
+    log: HistoryLog | None = None,
 ) -> TrainingState:
     """Train a method on images in memory to the last epoch, or go on with what `run` has of it.
 
-    Seeds torch's generator: what a method draws in its steps differs between processes.
+    Seeds torch's generator: what a method draws in its steps differs between processes. `log` is told every epoch.
     """
     method.to(fabric.device)
     precision = _precision(method, config, data, fabric, run)
@@ -264,7 +302,7 @@ def fit(
     torch.manual_seed((config.seed or 0) * 1_000_003 + fabric.global_rank)
     batches = Batches(method, data, config, fabric, bias)
     method.prepare(batches.everything())
-    training = Training(method, batches, len(data), config, fabric, run, validation)
+    training = Training(method, batches, len(data), config, fabric, run, validation, log)
     source = "groups" if config.bias_model is None else "bias model"
     opening = f"{source}: {quality_line(bias.quality)}" if bias and bias.quality else None
     return training.fit(label, silent=silent, opening=opening)

@@ -83,9 +83,43 @@ def guessed_values(table: Path, photos: Listing, column: str = GUESS) -> tuple[n
     return np.array([-1 if value is None else names.index(value) for value in values], dtype=np.int64), names
 
 
+def guess_columns(table: Path) -> list[str]:
+    """`guess`, and `guess2` and so on where a second shortcut was found, and nobody removed it."""
+    header, columns = read_csv(table).header, [GUESS]
+    while (further := numbered(GUESS, len(columns) + 1)) in header:
+        columns.append(further)
+    return columns
+
+
+def numbered(column: str, number: int) -> str:
+    """Of the first attribute the name alone."""
+    return column if number == 1 else f"{column}{number}"
+
+
+def joined(values: Sequence[np.ndarray], names: Sequence[Sequence[str]]) -> tuple[np.ndarray, list[str]]:
+    """Several attributes as one, whose values are the combinations that occur: (N,) each → (N,), -1 where one is -1.
+
+    Trained against one of two shortcuts, a model leans on the other all the more (Li et al., CVPR 2023). A combination
+    of one image alone counts as the most frequent one with the same first value.
+    """
+    if len(values) == 1:
+        return values[0], list(names[0])
+    known = np.all([part >= 0 for part in values], 0)
+    combinations, code, count = np.unique(np.stack(values, 1)[known], axis=0, return_inverse=True, return_counts=True)
+    for lone in np.flatnonzero(count == 1):
+        alike = np.flatnonzero(combinations[:, 0] == combinations[lone, 0])
+        code[code == lone] = alike[count[alike].argmax()]
+    used, code = np.unique(code, return_inverse=True)
+    joint = np.full(len(known), -1, dtype=np.int64)
+    joint[known] = code
+    return joint, ["+".join(own[place] for own, place in zip(names, row, strict=True)) for row in combinations[used]]
+
+
 def with_guesses(data: BiasedDataset, table: Path, photos: Listing) -> BiasedDataset:
-    """A split with the values of a table, which has to have those of all images that are trained on."""
-    by_name = dict(zip(photos.names, guessed_values(table, photos)[0].tolist(), strict=True))
+    """A split with the values of a table, which has to have those of all images that are trained on; of several
+    attributes with their combinations."""
+    values, names = zip(*(guessed_values(table, photos, column) for column in guess_columns(table)), strict=True)
+    by_name = dict(zip(photos.names, joined(values, names)[0].tolist(), strict=True))
     guess = np.array([by_name[str(name)] for name in data.names], dtype=np.int64)
     unknown = np.flatnonzero(guess < 0)
     if not len(unknown):

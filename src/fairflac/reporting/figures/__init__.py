@@ -25,7 +25,7 @@ class FigureKind:
     name: str  # in the command line and of its files
     draw: Callable[[Mapping[str, Run]], Drawing]
     title: str | None = None  # on a page; None: it is no plain figure of a page
-    as_png: bool = False  # there: thousands of marks are smaller so
+    as_png: bool = False  # there: images and many marks are smaller so
     of_models: bool = True  # of one dataset; if not, it takes all runs, by their paths
 
 
@@ -33,9 +33,9 @@ class FigureKind:
 FIGURES = (
     FigureKind("group-accuracy", group_accuracies, "How every group fares", as_png=True),
     FigureKind("similarities", similarity_figure),
-    FigureKind("distances-from-centre", distances_from_centre, "What is near to one image"),
+    FigureKind("distances-from-centre", distances_from_centre, "What is near to one image", as_png=True),
     FigureKind("nearest-neighbours", nearest_neighbours),
-    FigureKind("feature-map", feature_maps, "All test images at a glance", as_png=True),
+    FigureKind("feature-map", feature_maps),
     FigureKind("training-curves", training_curves, "How training went"),
     FigureKind(
         "pairs-per-batch",

@@ -11,7 +11,7 @@ from sklearn.manifold import TSNE
 
 from fairflac.metrics import Measured
 from fairflac.metrics.intervals import share_interval
-from fairflac.metrics.representation import distances, subsample
+from fairflac.metrics.representation import nearest, nearest_of, subsample, unit_length
 from fairflac.reporting.figures.style import (
     FAINT,
     INK,
@@ -62,7 +62,7 @@ def feature_maps(models: Mapping[str, Run]) -> Drawing:
             _panel(axis, f"{name}: {colouring.title}", places, colouring)
         for empty in line[len(colourings[name]) :]:
             empty.set_visible(False)
-    numbers = "; ".join(_nearest(name, table.features, colourings[name]) for name, table in tables.items())
+    numbers = "; ".join(nearest_shares(name, table.features, colourings[name]) for name, table in tables.items())
     return Drawing(
         figure,
         f"Maps of the features of {', '.join(models)}, a point per test image, coloured by class and by attribute. The "
@@ -74,9 +74,7 @@ def feature_maps(models: Mapping[str, Run]) -> Drawing:
 
 def flat(features: np.ndarray) -> np.ndarray:
     """(N, 2): a t-SNE that starts from the principal plane, or that plane where points are few. Always the same."""
-    features = features.astype(np.float64)
-    norms = np.linalg.norm(features, axis=1, keepdims=True)
-    unit = features / np.where(norms > 0, norms, 1)
+    unit = unit_length(features)
     plane = _principal(unit)
     if len(np.unique(unit.round(6), axis=0)) < ENOUGH or not plane[:, 1].any():
         return plane
@@ -84,6 +82,22 @@ def flat(features: np.ndarray) -> np.ndarray:
     perplexity = 30 if len(unit) > 100 else 15
     moved: np.ndarray = TSNE(perplexity=perplexity, init=start, max_iter=STEPS, random_state=0).fit_transform(unit)
     return moved
+
+
+ANCHORS = 3  # between which an image is placed
+
+
+def places(features: np.ndarray) -> np.ndarray:
+    """(N, 2): `flat` of some images, and all others between those that are most alike to them."""
+    chosen = subsample(len(features), MOST_POINTS)
+    anchors = flat(features[chosen])
+    if len(chosen) == len(features):
+        return anchors
+    near, far = nearest_of(features, features[chosen], ANCHORS)
+    weights = 1 / (far + 1e-6)
+    found: np.ndarray = (weights[..., None] * anchors[near]).sum(1) / weights.sum(1, keepdims=True)
+    found[chosen] = anchors
+    return found
 
 
 def _principal(unit: np.ndarray) -> np.ndarray:
@@ -128,11 +142,11 @@ def _panel(axes: Axes, title: str, places: np.ndarray, colouring: Colouring) -> 
         text.set(text=word, color=INK, parse_math=False)
 
 
-def _nearest(name: str, features: np.ndarray, colourings: list[Colouring]) -> str:
-    far = distances(features)
-    np.fill_diagonal(far, np.inf)
-    nearest = far.argmin(axis=1)
-    shares = {one.title: float((one.values == one.values[nearest]).mean()) for one in colourings}
-    n = len(nearest)
+def nearest_shares(name: str, features: np.ndarray, colourings: list[Colouring]) -> str:
+    """How often an image and the one nearest to it have the same value, among as many as a map is made of."""
+    some = subsample(len(features), MOST_POINTS)
+    closest = nearest(features[some], 1)[:, 0]
+    shares = {one.title: float((one.values[some] == one.values[some][closest]).mean()) for one in colourings}
+    n = len(some)
     numbers = {title: Measured(share, *share_interval(share, n), n) for title, share in shares.items()}
     return f"{name} " + ", ".join(f"{title} {with_range(one)}" for title, one in numbers.items())

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from fairflac.runs.directory import Run
-from fairflac.training import engine as history
-from fairflac.training.engine import HistoryLog
+from fairflac.training import history
+from fairflac.training.history import HistoryLog
 
 EPOCHS = [
     {"epoch": epoch, "loss": 1.0 / epoch, "validation": {"unbiased": 0.25 * epoch, "aligned:hue": 0.5}}
@@ -24,10 +24,10 @@ def scalars(run: Run) -> dict[str, list[tuple[int, float]]]:
 
 def test_a_run_that_was_stopped_shows_every_epoch_once(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
-    first = HistoryLog(Run(tmp_path))
+    first = HistoryLog(Run(tmp_path), "auto")
     first.write(EPOCHS[:1])
     first.write(EPOCHS[:2])
-    again = HistoryLog(Run(tmp_path))
+    again = HistoryLog(Run(tmp_path), "auto")
     again.write(EPOCHS)
     again.write(EPOCHS)
     assert Run(tmp_path).history == EPOCHS
@@ -39,11 +39,12 @@ def test_a_run_that_was_stopped_shows_every_epoch_once(tmp_path: Path) -> None:
 
 def test_without_tensorboard_there_is_metrics_jsonl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "find_spec", lambda name: None)
-    HistoryLog(Run(tmp_path)).write(EPOCHS)
+    HistoryLog(Run(tmp_path), "auto").write(EPOCHS)
     assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]
 
 
-def test_a_folder_that_does_not_last_has_no_event_files(tmp_path: Path) -> None:
-    pytest.importorskip("tensorboard")
-    HistoryLog(Run(tmp_path, lasting=False)).write(EPOCHS)
+def test_nobody_else_is_told_who_was_not_asked_for(tmp_path: Path) -> None:
+    for log in (HistoryLog(Run(tmp_path)), HistoryLog(Run(tmp_path), "none")):
+        log.write(EPOCHS)
+        log.write_result({"accuracy": 1.0})
     assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]
