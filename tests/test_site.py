@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from browser import Browser, chromium
+from fairflac.cli import app
 
 ROOT = Path(__file__).parents[1]
 USERS = ("practitioner", "researcher", "engineer")
@@ -22,7 +23,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Strict: mkdocs ends with an error where a link or an anchor leads nowhere, or a page is in no menu."""
     folder = tmp_path_factory.mktemp("site")
     words = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
-    plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"NO_MKDOCS_2_WARNING": "1"}
+    plain = os.environ | {"PYTHONPATH": str(ROOT / "src"), "NO_MKDOCS_2_WARNING": "1"}  # without the light imports
     answer = subprocess.run(words, cwd=ROOT, env=plain, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
     return folder
@@ -62,6 +63,12 @@ def test_every_user_has_a_page_and_every_notebook(site: Path) -> None:
         page = (site / "examples" / f"{script.stem}.html").read_text()
         assert "data:image/png" in page or script.stem == "own_method"
         assert 'class="output' in page
+
+
+def test_every_command_is_there(site: Path) -> None:
+    page = (site / "commands.html").read_text()
+    names = {command.name for command in app.registered_commands} | {group.name for group in app.registered_groups}
+    assert names and all(f'id="fairflac-{name}"' in page for name in names)
 
 
 def test_equations_need_no_script(site: Path) -> None:
