@@ -29,6 +29,7 @@ FUNCTIONS = (
     "tune",
     "reproduce",
     "score",
+    "guessed_groups_scorer",
 )
 GROUPS = {
     "Functions": FUNCTIONS,
