@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from browser import Browser, chromium
+from fairflac.cli import app
 
 ROOT = Path(__file__).parents[1]
 USERS = ("practitioner", "researcher", "engineer")
@@ -21,7 +23,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Strict: mkdocs ends with an error where a link or an anchor leads nowhere, or a page is in no menu."""
     folder = tmp_path_factory.mktemp("site")
     words = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
-    plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"NO_MKDOCS_2_WARNING": "1"}
+    plain = os.environ | {"PYTHONPATH": str(ROOT / "src"), "NO_MKDOCS_2_WARNING": "1"}  # without the light imports
     answer = subprocess.run(words, cwd=ROOT, env=plain, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
     return folder
@@ -63,6 +65,12 @@ def test_every_user_has_a_page_and_every_notebook(site: Path) -> None:
         assert 'class="output' in page
 
 
+def test_every_command_is_there(site: Path) -> None:
+    page = (site / "commands.html").read_text()
+    names = {command.name for command in app.registered_commands} | {group.name for group in app.registered_groups}
+    assert names and all(f'id="fairflac-{name}"' in page for name in names)
+
+
 def test_equations_need_no_script(site: Path) -> None:
     page = (site / "flac.html").read_text()
     assert page.count("<math") >= 8 and "arithmatex" not in page and r"\frac" not in page
@@ -84,3 +92,15 @@ def test_pages_open_from_disk_on_a_phone(site: Path, browser: Browser, name: str
     assert all(address.startswith(("file:", "data:")) for address in browser.requested())
     assert browser.run("document.documentElement.scrollWidth") <= 390  # wide tables scroll by themselves
     assert browser.run("document.body.dataset.mdColorScheme") == "slate"
+
+
+def test_search_works_from_disk(site: Path, browser: Browser) -> None:
+    browser.open(site / "results" / "demo.html")
+    browser.click("[data-md-component=search-query]")
+    for letter in "checkpoint":
+        browser("Input.dispatchKeyEvent", type="keyDown", key=letter, text=letter)
+        browser("Input.dispatchKeyEvent", type="keyUp", key=letter)
+    links = "[...document.querySelectorAll('.md-search-result__link')].map(link => link.href)"
+    while not (found := browser.run(links)):  # however long that takes; pytest has a limit
+        time.sleep(0.05)
+    assert any("coming-from.html" in link for link in found)

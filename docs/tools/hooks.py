@@ -1,4 +1,4 @@
-"""What `mkdocs build` needs beyond Markdown: pages of files outside docs/, notebooks with their outputs, and equations.
+"""What `mkdocs build` needs beyond Markdown: pages of files outside docs/, of commands, notebooks, and equations.
 
 Pages are written so that their links work in the repository. Here a link that leaves docs/ is pointed at the page of
 the site that shows the file: CONTRIBUTING.md and CHANGELOG.md are pages of their own, notebooks are rendered, and any
@@ -63,12 +63,29 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         texts[path] = rendered(json.loads(notebook.read_text()), path)
         files.append(File.generated(config, page_of(path), content=texts[path]))
         files.append(File.generated(config, path, abs_src_path=str(notebook)))  # to download
+    files.append(File.generated(config, "commands.md", content=commands_page()))
     shown = {path for file, text in texts.items() for path in targets(text, file).values()}
     for path in sorted(shown):
         page = page_of(path)
         if page.startswith("source/"):
             files.append(File.generated(config, page, content=source_page(path)))
     return files
+
+
+def commands_page() -> str:
+    """What `--help` says of each command."""
+    from typer.main import get_command
+
+    from fairflac.cli import app
+
+    parts = ["# Commands", "Each as `fairflac COMMAND --help` prints it."]
+    waiting = [("fairflac", get_command(app))]
+    while waiting:
+        name, command = waiting.pop(0)
+        context = command.context_class(command, info_name=name, terminal_width=100, max_content_width=100)
+        parts.append(f"## {name}\n\n```text\n{command.get_help(context)}\n```")
+        waiting += [(f"{name} {word}", one) for word, one in getattr(command, "commands", {}).items()]
+    return "\n\n".join(parts) + "\n"
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
