@@ -112,7 +112,7 @@ def read_predictions(given: Path | str | Mapping[str, Any] | Any, columns: Predi
     for name, several in said.items():
         _check_classes(sheet, name, several, {*truth})
     sure, notes = _sureness(sheet, matrix, [name for name in classes if name in scores], said, {label, *named})
-    bias, values, left_out = _attributes(sheet, columns.attributes, {label, *named, *scores.values()})
+    bias, values, left_out = _attributes(sheet, columns.attributes, {label, *named, *scores.values()}, {*classes})
     y = np.array([codes[one] for one in truth])
     tables = {
         name: _table(y, np.array([codes[one] for one in several]), sure.get(name), bias)
@@ -258,7 +258,7 @@ def _sureness(
 
 
 def _attributes(
-    sheet: _Sheet, wanted: tuple[str, ...], taken: set[str]
+    sheet: _Sheet, wanted: tuple[str, ...], taken: set[str], classes: set[str]
 ) -> tuple[dict[str, np.ndarray], dict[str, list[str]], list[str]]:
     """Codes of each attribute, what they mean, and which columns are none."""
     for name in wanted:
@@ -268,6 +268,9 @@ def _attributes(
     for name in wanted or others:
         counts = Counter(sheet.columns[name])
         alone = sum(count == 1 for count in counts.values())
+        if not wanted and counts.keys() <= classes and not any(map(_is_number, counts)):
+            notes.append(f"Column '{shown(name)}' holds classes, as predictions of another model do: left out.")
+            continue
         if not wanted and (2 * alone > len(counts) or len(counts) > MOST_VALUES):
             rows = f"{len(counts):,} values for {len(sheet.lines):,} rows"
             notes.append(f"Column '{shown(name)}' has {rows}: no groups, left out.")
