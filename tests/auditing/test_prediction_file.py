@@ -84,7 +84,7 @@ def test_columns_in_memory() -> None:
     for given in (frame, frame.to_dict("list")):
         (table,) = read_predictions(given, PredictionColumns()).tables.values()
         assert table.prediction.tolist() == [0, 1, 0] and table.bias["sex"].tolist() == [0, 1, 0]
-    with pytest.raises(UserError, match="line 1 of 'predictions' has nothing in column 'sex'"):
+    with pytest.raises(UserError, match="row 1 of 'predictions' has nothing in column 'sex'"):
         read_predictions(
             {"label": [0, 1], "prediction": [1, 1], "sex": ["f", None]}, PredictionColumns(attributes=("sex",))
         )
