@@ -52,7 +52,7 @@ def test_snippets_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
         "backgrounds": shade,
         "seen_by_another_model": np.eye(2)[shade],
     }
-    assert len(blocks("python", PAGE)) == 6
+    assert len(blocks("python", PAGE)) == 7
     for block in blocks("python", PAGE):
         exec(compile(block, "docs/python.md", "exec"), names)
     assert "pairs in a batch" in capsys.readouterr().out

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from fairflac.api.images import audit, audit_predictions, debias, discover, embed, predict
     from fairflac.api.runs import evaluate, export, report, train
     from fairflac.errors import UserError
-    from fairflac.estimator import FLACClassifier
+    from fairflac.estimator import FLACClassifier, guessed_groups_scorer
     from fairflac.inference.open import open_model
     from fairflac.losses import (
         DenseFLACLoss,
@@ -62,6 +62,7 @@ __all__ = [
     "fairkl_loss",
     "flac_loss",
     "gce_loss",
+    "guessed_groups_scorer",
     "hsic",
     "open_model",
     "predict",
@@ -87,6 +88,7 @@ _MODULES = {
     "embed": "api.images",
     "evaluate": "api.runs",
     "export": "api.runs",
+    "guessed_groups_scorer": "estimator",
     "open_model": "inference.open",
     "predict": "api.images",
     "report": "api.runs",

@@ -68,6 +68,15 @@ def test_columns_that_make_no_groups_are_left_out_unless_asked_for(tmp_path: Pat
     assert list(asked.tables["prediction"].bias) == ["seconds"]
 
 
+def test_predictions_of_another_model_are_no_attribute(tmp_path: Path) -> None:
+    text = "label,prediction,other,sex\na,a,b,f\nb,b,b,f\na,b,a,m\nb,b,a,m\n"
+    found = read(tmp_path, text)
+    assert list(found.tables["prediction"].bias) == ["sex"] and "'other' holds classes" in found.notes[1]
+    assert list(read(tmp_path, text, attributes=("other",)).tables["prediction"].bias) == ["other"]
+    smiling = read(tmp_path, "label,prediction,smiling\n0,0,1\n1,1,1\n0,1,0\n1,1,0\n")  # numbers may be anything
+    assert list(smiling.tables["prediction"].bias) == ["smiling"]
+
+
 def test_columns_in_memory() -> None:
     import pandas
 
@@ -75,7 +84,7 @@ def test_columns_in_memory() -> None:
     for given in (frame, frame.to_dict("list")):
         (table,) = read_predictions(given, PredictionColumns()).tables.values()
         assert table.prediction.tolist() == [0, 1, 0] and table.bias["sex"].tolist() == [0, 1, 0]
-    with pytest.raises(UserError, match="line 1 of 'predictions' has nothing in column 'sex'"):
+    with pytest.raises(UserError, match="row 1 of 'predictions' has nothing in column 'sex'"):
         read_predictions(
             {"label": [0, 1], "prediction": [1, 1], "sex": ["f", None]}, PredictionColumns(attributes=("sex",))
         )

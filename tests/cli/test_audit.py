@@ -154,9 +154,11 @@ def test_commands_of_the_page_run(
     shutil.copytree(photos, tmp_path / "photos")
     rows = [f"{f.parent.name}/{f.name},{f.parent.name},{int(f.stem) % 3}" for f in sorted(photos.rglob("*.png"))]
     (tmp_path / "photos" / "photos.csv").write_text("\n".join(["path,label,camera", *rows]))
+    predictions = [f"{y},{int(i % 4 == y)},{'fm'[i % 2]}" for i in range(40) for y in (0, 1)]
+    (tmp_path / "predictions.csv").write_text("\n".join(["label,prediction,sex", *predictions]))
     assert program("export", folder_run.path, "--to", "torchscript", "-o", "model.pt").code == 0
     commands = re.findall(r"^fairflac audit .*", PAGE, flags=re.MULTILINE)
-    assert len(commands) >= 4
+    assert len(commands) == 5
     for command in commands:
         run = tiny_run if "biased-digits" in command else folder_run
         words = [word.replace("RUN", str(run.path)) for word in shlex.split(command)[1:]]

@@ -8,6 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -277,3 +279,28 @@ def test_seeds_that_there_is_no_time_for_are_left_out_and_that_is_said(tmp_path:
     choice = json.loads(call("bars", "--seeds", "3", "--budget", "1s", "--json"))
     assert "time is short: 1 of 3 seeds are trained" in told_so_far
     assert choice["reasons"][1] == "Time was short: 1 of 3 seeds were trained." and "seeds" not in choice
+
+
+def test_a_parquet_file_goes_the_whole_way(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairflac.auditing.images.FEWEST", 10)
+    folder = draw_folder(tmp_path / "bars", 80, aligned=0.85)
+    files = sorted(folder.rglob("*.png"))
+    content = {
+        "photo": [{"bytes": file.read_bytes(), "path": file.name} for file in files],
+        "kind": [file.parent.name for file in files],
+        "number": list(range(len(files))),
+    }
+    pq.write_table(pa.table(content), "bars.parquet", row_group_size=50)
+    words = ["--label", "kind", "--json", "--set", "epochs=1"]
+    assert json.loads(call("bars.parquet", *words))["groups"]["path"]  # a shortcut was found, and trained against
+    (flac,) = (Run(path.parent) for path in (tmp_path / "bars-debiased").rglob("flac/*/done"))
+    assert flac.config["data_options"]["label_column"] == "kind"
+    groups = (tmp_path / "bars-debiased" / "groups.csv").read_text().splitlines()
+    assert groups[1].startswith("../bars.parquet#photo:")
+    shown = program("predict", "bars-debiased", "bars.parquet", "--csv").out.splitlines()
+    of_files = program("predict", "bars-debiased", "bars", "--csv").out.splitlines()
+    assert [line.partition(",")[2] for line in shown] == [line.partition(",")[2] for line in of_files]
+    audited = select_images(open_model("bars-debiased"), ImageSelection("bars.parquet", tmp_path / "data"))
+    assert audited.notes[0].endswith("the test split of bars.parquet.")
+    again = call("bars.parquet", *words, "--attribute-from", "bars-debiased/groups.csv", "-o", "named")
+    assert "The groups are those of 'bars-debiased/groups.csv'" in again

@@ -13,7 +13,9 @@ from PIL import Image
 from fairflac.data.base import BiasedDataset
 from fairflac.data.own.csv_file import Table, list_table
 from fairflac.data.own.folder import Folder
+from fairflac.data.own.sheet import ColumnChoice
 from fairflac.errors import UserError
+from program import Program, refused
 
 
 def draw(path: Path, shade: int) -> None:
@@ -250,3 +252,49 @@ def test_whatever_is_in_a_table_is_a_list_or_one_line(folder: Path, content: byt
         except UserError:
             continue
         assert all(listing.names) and all(listing.labels)
+
+
+@pytest.mark.parametrize(
+    ("header", "separator", "choice"),
+    [
+        ("file_name,class,place", ",", ColumnChoice()),
+        ("Image_Path;Category;place", ";", ColumnChoice()),
+        ("where|what|place", "|", ColumnChoice("where", "what")),
+        ("where\twhat, or so\tplace", "\t", ColumnChoice("where", "what, or so")),
+        ("file,label,place", ",", ColumnChoice(label="label")),
+    ],
+)
+def test_columns_by_other_names(
+    header: str, separator: str, choice: ColumnChoice, table: Path, program: Program, tmp_path: Path
+) -> None:
+    rows = [separator.join(row.values()) for row in rows_of(table)]
+    table.write_text("\n".join([header, *rows]) + "\n")
+    listing = list_table(table, choice=choice)
+    assert set(listing.labels) == {"cat", "dog"} and list(listing.attributes) == ["place"]
+    assert listing.names[0] == "cat/0.png"
+    words = ["--path-column", choice.path] if choice.path else []
+    words += ["--label-column", choice.label] if choice.label else []
+    assert "attribute place: park, sofa" in program("data", "check", table, "--data", tmp_path, *words).out
+
+
+def test_one_of_several_labels(table: Path) -> None:
+    by_place = list_table(table, choice=ColumnChoice(label="place"))
+    assert set(by_place.labels) == {"park", "sofa"} and set(by_place.attributes["label"]) == {"cat", "dog"}
+
+
+@pytest.mark.parametrize(
+    ("header", "words", "told"),
+    [
+        ("file,image,label", [], "has the columns file and image: say which with path_column"),
+        ("path,class,target", [], "has the columns class and target: say which with label_column"),
+        ("path,kind,place", ["--label", "knd"], "unknown column 'knd' of 'pets.csv': did you mean 'kind'?"),
+        ("path,kind,place", ["--path-column", "file"], "unknown column 'file' of 'pets.csv'"),
+    ],
+)
+def test_columns_that_may_be_several_are_asked_for(
+    header: str, words: list[str], told: str, table: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(table.parent)
+    lines = table.read_text().splitlines()
+    table.write_text("\n".join([header, *lines[1:]]) + "\n")
+    refused(program("data", "check", "pets.csv", "--data", "data", *words), told)

@@ -15,6 +15,7 @@ from fairflac.metrics.groups import (
     class_accuracy,
     confusion,
     majority,
+    weakest,
 )
 from fairflac.metrics.predictions import Predictions
 from fairflac.types import Attribute, TaskSpec
@@ -153,3 +154,17 @@ def test_interval_holds_the_error_of_other_samples() -> None:
         low, high = calibration_interval(score, rng.random(400) < score - 0.3)
         inside += low <= 0.3 <= high
     assert inside >= 34
+
+
+def test_the_weakest_part_is_a_class_or_a_group_that_is_large_enough() -> None:
+    """Class 1 is right on its 30 images with value 0, and on none of its 30 with value 1."""
+    y, value = [0] * 60 + [1] * 60, [0] * 60 + [0] * 30 + [1] * 30
+    right = [0] * 60 + [1] * 30 + [0] * 30
+    found = weakest(make(y, value, right))
+    assert found is not None and (found.label, found.attribute, found.value) == (1, "tone", 1)
+    assert found.accuracy.value == 0 and found.accuracy.n == 30
+    few = make(y[:-5], value[:-5], right[:-5])  # 25 images are too few to be named
+    by_class = weakest(few)
+    assert by_class is not None and by_class.attribute is None and by_class.label == 1
+    assert by_class.accuracy.value == pytest.approx(30 / 55)
+    assert weakest(make(y, value, y)) is None  # all alike

@@ -1,8 +1,9 @@
 """Nearest neighbours against a slow loop."""
 
 import numpy as np
+import pytest
 
-from fairflac.metrics.representation import nearest
+from fairflac.metrics.representation import nearest, nearest_of
 
 
 def slowly(features: np.ndarray, count: int) -> list[list[int]]:
@@ -32,3 +33,18 @@ def test_an_image_is_not_its_own_neighbour_even_among_copies() -> None:
 
 def test_features_without_a_direction() -> None:
     assert nearest(np.zeros((3, 2)), 2).shape == (3, 2)
+
+
+def test_nearest_among_some() -> None:
+    features = np.random.default_rng(1).normal(size=(12, 4))
+    some = features[[2, 5, 7, 11]]
+    own = np.full(12, -1)
+    own[[2, 5, 7, 11]] = range(4)
+    order, far = nearest_of(features, some, 3, own)
+    assert order.shape == far.shape == (12, 3) and (np.diff(far, axis=1) >= 0).all()
+    assert not (order[[2, 5, 7, 11]] == np.arange(4)[:, None]).any()
+    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
+    for row in (0, 1, 3):
+        apart = [float(np.linalg.norm(unit[row] - unit[other])) for other in (2, 5, 7, 11)]
+        assert order[row].tolist() == np.argsort(apart)[:3].tolist()
+        assert far[row].tolist() == pytest.approx(sorted(apart)[:3])

@@ -22,7 +22,7 @@ def test_a_page_has_the_guesses_in_a_table_and_calls_them_a_hint(make_run: MakeR
     page = render(runs)
     assert "Beside the guesses" in page and "take\nthis as a hint, not as proof" in page
     assert 'data-label="right where it is wrong">50.0' in page and "Gain over vanilla, every group" in page
-    assert ">guess <select" in page and "it uses what the guess goes by" in page
+    assert ">guess <select" in page and "signs of leaning on a shortcut" in page
     assert "Beside the guesses" not in render([make_run("flac", KNOWN)])
 
 

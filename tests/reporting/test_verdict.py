@@ -132,8 +132,8 @@ def test_guesses_stand_in_for_labels(make_run: MakeRun) -> None:
     found = guessed_models(models(runs), tables)
     assert found is not None and found.base == "vanilla"
     said = guessed_verdict(found, tables, NAMES)
-    assert said.answer == "Yes: the ordinary model (vanilla) leans on a shortcut, what the guess goes by."
-    assert "every group of class and guess counting alike, 40 → 80 % with flac-b." in said.effect[0]
+    assert said.answer == "Yes: the ordinary model (vanilla) leans on a shortcut."
+    assert "all guessed groups of each class counting alike, 40 → 80 % with flac-b." in said.effect[0]
     assert said.notes["flac-b"].startswith("better than vanilla")
 
 
@@ -143,7 +143,7 @@ def test_guesses_without_a_gain_or_a_vanilla_model(make_run: MakeRun) -> None:
     found = guessed_models(models(runs), tables)
     assert found is not None
     said = guessed_verdict(found, tables, NAMES)
-    assert said.answer == "No evidence: the ordinary model (vanilla) does not clearly follow the guess."
+    assert said.answer == "No evidence: the ordinary model (vanilla) does not clearly follow a shortcut."
     assert said.effect == ["No clear help: flac-b does about as well as vanilla."]
     alone = guessed_models(models(runs[1:]), {"flac-b": tables["flac-b"]})
     assert alone is not None and "no vanilla model" in guessed_verdict(alone, tables, NAMES).effect[0]

@@ -1,12 +1,15 @@
 """Which test images are kept with a run."""
 
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from fairflac.data.base import BiasedDataset
+from fairflac.errors import UserError
 from fairflac.runs import gallery
 from fairflac.runs.gallery import Gallery
 from fairflac.types import Attribute, TaskSpec
@@ -56,3 +59,33 @@ def test_images_are_small_and_their_own(tmp_path: Path) -> None:
     assert stored.images.shape[1:] == (64, 64, 3)
     assert (stored.images[:, 5, 7, 1] == stored.index % 256).all()
     assert stored.names.tolist() == [f"{i}.png" for i in stored.index]
+
+
+def test_an_overview_has_every_image_where_not_all_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gallery, "SHOWN", 40)
+    Gallery.of(split(side=100), TABLE).save(tmp_path / "gallery.npz")
+    stored = Gallery.load(tmp_path / "gallery.npz").overview
+    assert stored is not None and stored.index.tolist() == list(range(len(TABLE))) and stored.ratio == 1
+    with Image.open(BytesIO(stored.sheet.tobytes())) as sheet:
+        pixels = np.asarray(sheet.convert("RGB"))
+    for place in (0, 77, 319):
+        line, column = divmod(place, stored.columns)
+        assert pixels[32 * line + 16, 32 * column + 16, 0] == pytest.approx(place % 256, abs=2)
+    monkeypatch.setattr(gallery, "SHOWN", len(TABLE))
+    assert Gallery.of(split(), TABLE).overview is None  # all are there already
+
+
+def test_an_overview_of_many_images_has_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gallery, "MOST_SHOWN", 100)
+    monkeypatch.setattr(gallery, "AREA", 100 * 10**2)
+    made = gallery.Overview.of(split(side=40).images)
+    assert len(made.index) == 100 and made.columns == 10
+    with Image.open(BytesIO(made.sheet.tobytes())) as sheet:
+        assert sheet.size == (100, 100)
+
+
+def test_a_damaged_overview_is_said(tmp_path: Path) -> None:
+    small = Gallery.of(split(), TABLE)
+    np.savez(tmp_path / "gallery.npz", index=small.index, images=small.images, names=small.names, overview_index=[1])
+    with pytest.raises(UserError, match="damaged"):
+        Gallery.load(tmp_path / "gallery.npz")

@@ -33,6 +33,7 @@ FUNCTIONS = (
     "tune",
     "reproduce",
     "score",
+    "guessed_groups_scorer",
 )
 GROUPS = {
     "Functions": FUNCTIONS,

@@ -186,13 +186,24 @@ def _choice(several: SideBySide, shown: Contrast) -> list[str]:
         return [UNLIKE]
     said = []
     for name in several.others:
-        decisive = _decisive(several.differences(name), shown.attribute)
+        differences = several.differences(name)
+        decisive = _decisive(differences, shown.attribute)
         said.append(preference(several.first, name, decisive.difference, decisive.what))
+        if not decisive.difference.clear and (traded := _traded(differences, decisive)):
+            said.append(f"In parts there is: {name} gains {traded}. Which of them matters, you decide.")
         if decisive.difference.clear and decisive.difference.difference > 0 and (worse := several.worse_classes(name)):
             classes = several.audits[name].images.data.task.classes
             lost = ", ".join(f"“{classes[one.label]}” {100 * one.difference.value:+.1f}" for one in worse)
             said.append(f"It is worse at some classes, in points: {lost}.")
     return said
+
+
+def _traded(found: list[NamedDifference], decisive: NamedDifference) -> str:
+    """What is clear about images that go with the attribute, and about those that do not."""
+    parts = [
+        one for one in found if one.attribute == decisive.attribute and one is not decisive and one.difference.clear
+    ]
+    return ", ".join(f"{100 * one.difference.difference:+.1f} points {one.what}" for one in parts)
 
 
 def _decisive(found: list[NamedDifference], attribute: str) -> NamedDifference:

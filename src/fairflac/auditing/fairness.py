@@ -16,6 +16,7 @@ from fairflac.metrics.intervals import difference, share_interval
 from fairflac.metrics.predictions import Predictions, count
 
 MOST_BARS = 12  # that a picture shows: of more groups, those of one class
+MOST_COMPARED = 500  # groups: the permutations of a paired test are held in memory
 SUREST = 3  # mistakes of each model on the first screen
 Word = Literal["depends", "no evidence", "cannot tell"]
 
@@ -63,11 +64,12 @@ class FairnessAudit:
         return list(self.dependence)
 
     def differences(self, model: str) -> dict[str, Difference]:
-        """To the first model, row by row: `accuracy`, and by attribute with its groups counting alike."""
+        """To the first model, row by row: `accuracy`, and by attribute, unless it makes too many groups."""
         first = self.models[0]
         found = {"accuracy": compare(*(self._bare(name) for name in (first, model)))["accuracy"]}
-        for name in self.attributes:
-            found[name] = compare(*(self.file.only(one, name) for one in (first, model)))["unbiased"]
+        for name, one in self.dependence[model].items():
+            if len(one.groups) <= MOST_COMPARED:
+                found[name] = compare(*(self.file.only(each, name) for each in (first, model)))["unbiased"]
         return found
 
     def _bare(self, model: str) -> Predictions:
@@ -188,25 +190,44 @@ def answer(found: FairnessAudit) -> list[str]:
             "There is no column of an attribute, such as sex, camera or place: add one for what you suspect.",
         ]
     several = len(found.models) > 1
-    said = [_verdict(found, model, several) for model in found.models]
-    sentences = [" ".join(said), *(_numbers(found, model, attribute, several) for model in found.models)]
+    sentences = [_verdicts(found), *(_numbers(found, model, attribute, several) for model in found.models)]
     for model in found.models[1:]:
         differences = found.differences(model)
-        where = f"on all groups of class and {attribute.replace('_', ' ')}, counting alike"
-        sentences.append(preference(found.models[0], model, differences[attribute], where))
+        grouped = f"on all groups of class and {attribute.replace('_', ' ')}, counting alike"
+        where, key = (grouped, attribute) if attribute in differences else ("on all rows", "accuracy")
+        sentences.append(_fairer(found, model, attribute))
+        sentences.append(preference(found.models[0], model, differences[key], where))
     return [*sentences, *([] if several else [_advice(found, attribute)])]
 
 
-def _verdict(found: FairnessAudit, model: str, several: bool) -> str:
+def _fairer(found: FairnessAudit, model: str, attribute: str) -> str:
+    """Whether the largest difference inside a class is another than that of the first model."""
+    first, second = (found.dependence[one][attribute].gap for one in (found.models[0], model))
+    points = f"from {100 * first.value:.0f} to {100 * second.value:.0f} points"
+    if second.high < first.low or first.high < second.low:
+        return f"The largest difference inside a class {'falls' if second.value < first.value else 'grows'} {points}."
+    return f"The largest difference inside a class goes {points}, which chance may explain."
+
+
+def _verdicts(found: FairnessAudit) -> str:
+    """What is the same for all models is said once."""
+    if len(found.models) == 1:
+        return _verdict(found, found.models[0], ("", "Yes, ", "No", "it is"))
+    if len({tuple(one.word for one in by.values()) for by in found.dependence.values()}) == 1:
+        return _verdict(found, found.models[0], ("All of them: ", "", "no", "they are"))
+    return " ".join(_verdict(found, model, (f"{model}: ", "", "no", "it is")) for model in found.models)
+
+
+def _verdict(found: FairnessAudit, model: str, words: tuple[str, str, str, str]) -> str:
+    who, yes, no, they_are = words
     by_word: dict[Word, list[str]] = {"depends": [], "no evidence": [], "cannot tell": []}
     for name, one in found.dependence[model].items():
         by_word[one.word].append(f"the {name.replace('_', ' ')}")
-    who, yes, no = (f"{model}: ", "", "no") if several else ("", "Yes, ", "No")
     if on := by_word["depends"]:
-        return f"{who}{yes}how often it is right depends on {_listed(on, 'and')}."
+        return f"{who}{yes}how often {they_are} right depends on {_listed(on, 'and')}."
     if on := by_word["no evidence"]:
-        return f"{who}{no} evidence that how often it is right depends on {_listed(on, 'or')}."
-    return f"{who}{'too' if several else 'Too'} few rows to tell."
+        return f"{who}{no} evidence that how often {they_are} right depends on {_listed(on, 'or')}."
+    return f"{who}{'too' if who else 'Too'} few rows to tell."
 
 
 def _listed(names: list[str], joint: str) -> str:

@@ -58,10 +58,10 @@ class _Sheet:
 
     source: str
     columns: dict[str, list[str]]
-    lines: list[int]  # of the file; of a table in memory, its rows
+    places: list[str]  # of each row: "line 3 of 'predictions.csv'"
 
     def where(self, row: int) -> str:
-        return f"line {self.lines[row]} of '{self.source}'"
+        return self.places[row]
 
     def full(self, name: str) -> list[str]:
         """A column without gaps."""
@@ -75,7 +75,7 @@ class _Sheet:
         return values
 
     def numbers(self, name: str) -> np.ndarray:
-        found = np.empty(len(self.lines))
+        found = np.empty(len(self.places))
         for row, value in enumerate(self.full(name)):
             try:
                 found[row] = float(value)
@@ -89,7 +89,7 @@ class _Sheet:
 def read_predictions(given: Path | str | Mapping[str, Any] | Any, columns: PredictionColumns) -> PredictionFile:
     """From a CSV file; or from columns by name, such as a pandas DataFrame."""
     sheet = _sheet(given)
-    if not sheet.lines:
+    if not sheet.places:
         raise UserError(f"'{sheet.source}' has no rows")
     label = _found(sheet, "label", columns.label, LABELS)
     truth = _classes(sheet.full(label))
@@ -112,7 +112,7 @@ def read_predictions(given: Path | str | Mapping[str, Any] | Any, columns: Predi
     for name, several in said.items():
         _check_classes(sheet, name, several, {*truth})
     sure, notes = _sureness(sheet, matrix, [name for name in classes if name in scores], said, {label, *named})
-    bias, values, left_out = _attributes(sheet, columns.attributes, {label, *named, *scores.values()})
+    bias, values, left_out = _attributes(sheet, columns.attributes, {label, *named, *scores.values()}, {*classes})
     y = np.array([codes[one] for one in truth])
     tables = {
         name: _table(y, np.array([codes[one] for one in several]), sure.get(name), bias)
@@ -136,13 +136,13 @@ def _sheet(given: Any) -> _Sheet:
             raise UserError(f"'{path}' is a folder: give a CSV file of predictions")
         read = read_csv(path)
         columns = {name: [row[name] for row in read.rows] for name in read.header if name}
-        return _Sheet(str(given), columns, read.lines)
+        return _Sheet(str(given), columns, [read.where(row) for row in range(len(read.rows))])
     names = list(given) if isinstance(given, Mapping) else list(given.columns)
     columns = {str(name): ["" if _missing(one) else str(one).strip() for one in list(given[name])] for name in names}
     lengths = {len(values) for values in columns.values()}
     if len(lengths) != 1:
         raise UserError(f"columns of predictions must be of one length, not of {', '.join(map(str, sorted(lengths)))}")
-    return _Sheet("predictions", columns, list(range(lengths.pop())))
+    return _Sheet("predictions", columns, [f"row {row} of 'predictions'" for row in range(lengths.pop())])
 
 
 def _missing(value: Any) -> bool:
@@ -258,7 +258,7 @@ def _sureness(
 
 
 def _attributes(
-    sheet: _Sheet, wanted: tuple[str, ...], taken: set[str]
+    sheet: _Sheet, wanted: tuple[str, ...], taken: set[str], classes: set[str]
 ) -> tuple[dict[str, np.ndarray], dict[str, list[str]], list[str]]:
     """Codes of each attribute, what they mean, and which columns are none."""
     for name in wanted:
@@ -268,8 +268,11 @@ def _attributes(
     for name in wanted or others:
         counts = Counter(sheet.columns[name])
         alone = sum(count == 1 for count in counts.values())
+        if not wanted and counts.keys() <= classes and not any(map(_is_number, counts)):
+            notes.append(f"Column '{shown(name)}' holds classes, as predictions of another model do: left out.")
+            continue
         if not wanted and (2 * alone > len(counts) or len(counts) > MOST_VALUES):
-            rows = f"{len(counts):,} values for {len(sheet.lines):,} rows"
+            rows = f"{len(counts):,} values for {len(sheet.places):,} rows"
             notes.append(f"Column '{shown(name)}' has {rows}: no groups, left out.")
             continue
         found, codes = np.unique(np.array(sheet.full(name)), return_inverse=True)
@@ -292,8 +295,9 @@ def _rows(sheet: _Sheet) -> list[str]:
     """What names a row: its line, and its file or id where there is one."""
     column = _usual(sheet, ROWS, set())
     names = [] if column is None or column.lower() == "split" else sheet.columns[column]
-    return [f"line {line}" + (f", {shown(names[row])}" if names else "") for row, line in enumerate(sheet.lines)]
+    places = (place.partition(" of ")[0] for place in sheet.places)
+    return [place + (f", {shown(names[row])}" if names else "") for row, place in enumerate(places)]
 
 
 def _counted(sheet: _Sheet, label: str) -> list[str]:
-    return [f"{len(sheet.lines):,} rows of {sheet.source}; the true class is in column '{shown(label)}'."]
+    return [f"{len(sheet.places):,} rows of {sheet.source}; the true class is in column '{shown(label)}'."]

@@ -80,8 +80,9 @@ def audit_command(
         )
     for_models = {"name": names, "split": split, "net": net, "size": size, "classes": classes, "set": changes}
     columns = {"label-column": label, "prediction-column": prediction, "score-prefix": prefix, "positive": positive}
-    for name, given in (for_models if of_predictions else columns).items():
-        if given:
+    wrong: dict[str, Any] = for_models if of_predictions else columns
+    for name, value in wrong.items():
+        if value:
             which = "a model and its images" if of_predictions else "a CSV file of predictions alone"
             raise UserError(f"--{name} is for {which}: leave it out")
 

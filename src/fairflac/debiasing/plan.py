@@ -15,7 +15,7 @@ from typing import Any
 from PIL import Image
 
 from fairflac.config.run_config import finished
-from fairflac.data.own import list_own, outside, own_sheet
+from fairflac.data.own import list_own, own_sheet
 from fairflac.data.own.csv_file import NEEDED, list_table
 from fairflac.data.own.groups import GUESS, check_groups, has_guesses
 from fairflac.data.own.listing import Listing
@@ -166,7 +166,7 @@ def taught(
     if len(known) == rows:
         list_own(labelled, (column,), allow_outside, choice)  # says now what is wrong with it
         settings = {"dataset": "folder" if labelled.is_dir() else "csv", "path": str(labelled.resolve())}
-        settings |= outside(labelled, allow_outside) | choice.settings()
+        settings |= ({"allow_outside": True} if allow_outside else {}) | choice.settings()
     else:
         path = _write_labelled(known, sheet, column, output, choice)
         list_table(path, (column,), allow_outside=True)
@@ -253,7 +253,13 @@ class Request:
     def key(self) -> str:
         """The same for the same request of the same images; a plan is made once, however fast the machine is later."""
         names = sorted(self.listing().names)
-        asked = [str(self.path.resolve()), self.budget, self.seed, sorted(map(str, self.changes.items())), names]
+        asked: list[Any] = [
+            str(self.path.resolve()),
+            self.budget,
+            self.seed,
+            sorted(map(str, self.changes.items())),
+            names,
+        ]
         asked += [self.choice.settings()] if self.choice else []
         asked += [self.seeds] if self.seeds > 1 and self.budget is not None else []  # without one they change nothing
         if (given := self.given_groups()) is not None:

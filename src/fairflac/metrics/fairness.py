@@ -60,19 +60,18 @@ def bias_amplification(counts: Counts) -> Values:
 
 def positive_rate(counts: Counts, positive: int) -> np.ndarray:
     """P(ŷ = positive | t)."""
-    return _share(counts.n[..., positive].sum(-2), counts.n.sum((-3, -1)))
+    return _share(counts.named[..., positive], counts.per_group.sum(-2))
 
 
 def false_positive_rate(counts: Counts, positive: int) -> np.ndarray:
     """P(ŷ = positive | y ≠ positive, t)."""
-    negatives = np.delete(counts.n, positive, axis=-3)
-    return _share(negatives[..., positive].sum(-2), negatives.sum((-3, -1)))
+    wrongly = counts.named[..., positive] - counts.n[..., positive, :, positive]
+    return _share(wrongly, counts.per_group.sum(-2) - counts.per_group[..., positive, :])
 
 
 def false_negative_rate(counts: Counts, positive: int) -> np.ndarray:
     """P(ŷ ≠ positive | y = positive, t)."""
-    positives = counts.n[..., positive, :, :]
-    return 1 - _share(positives[..., positive], positives.sum(-1))
+    return 1 - _share(counts.n[..., positive, :, positive], counts.per_group[..., positive, :])
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

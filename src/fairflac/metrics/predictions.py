@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -108,10 +109,16 @@ class Counts:
     aligned: np.ndarray  # (C, K) does the value go with the class?
     counted: np.ndarray  # (C, K)
 
-    @property
+    @cached_property
     def per_group(self) -> np.ndarray:
         """(..., C, K) images."""
         images: np.ndarray = self.n.sum(-1)
+        return images
+
+    @cached_property
+    def named(self) -> np.ndarray:
+        """(..., K, C) images by value and predicted class."""
+        images: np.ndarray = self.n.sum(-3)
         return images
 
     @property

@@ -78,7 +78,7 @@ def _unlike(run: Run, table: Predictions, model: str) -> Alarm | None:
         f"images, {100 * lost.value:.1f} points less ({span(lost)}), which chance does not explain"
     )
     headline = f"{model} does clearly worse on the test images than on the validation images"
-    numbers = (
+    numbers: tuple[tuple[str, str], ...] = (
         ("right on the validation images", with_range(validation)),
         ("right on the test images", with_range(test)),
     )

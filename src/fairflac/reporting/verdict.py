@@ -231,7 +231,7 @@ def guessed_verdict(found: GuessedModels, tables: Mapping[str, Predictions], nam
         f"{_from_to(found.gains[name].first, found.gains[name].second)} with {name}" for name in _of(effects, "better")
     ]
     effect = (
-        [f"Training against it helps: with every group of class and guess counting alike, {_list(gains)}."]
+        [f"Training against it helps: with all guessed groups of each class counting alike, {_list(gains)}."]
         if gains
         else []
     )
@@ -248,9 +248,9 @@ def _guessed_lean(found: Guessed, lean: Word) -> str:
         which = "never" if found.disagree is None else "always"
         return f"was tested on images whose guess {which} contradicts the class, which show nothing of a shortcut"
     return {
-        "leans on a shortcut": "leans on a shortcut, what the guess goes by",
-        "signs of a shortcut": "shows signs of one: it uses what the guess goes by, or finds the same images hard",
-        "no evidence": "does not clearly follow the guess",
+        "leans on a shortcut": "leans on a shortcut",
+        "signs of a shortcut": "shows signs of leaning on a shortcut, or finds the same images hard",
+        "no evidence": "does not clearly follow a shortcut",
     }.get(lean, "was tested on images that cannot tell whether it leans on a shortcut")
 
 

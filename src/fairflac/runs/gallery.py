@@ -48,7 +48,8 @@ class Gallery:
 
     @classmethod
     def load(cls, path: Path) -> "Gallery":
-        return cls(*read_columns(path, ("index", "images", "names"), DAMAGED), overview=Overview.load(path))
+        index, images, names = read_columns(path, ("index", "images", "names"), DAMAGED)
+        return cls(index, images, names, Overview.load(path))
 
 
 MOST_SHOWN = 10_000  # images of an overview

@@ -17,12 +17,9 @@ def own_images(
 ) -> Folder | Table:
     """`options`: those that both kinds have."""
     kind = Folder if path.is_dir() else Table
-    return kind(seed, path=path, **outside(path, allow_outside), **choice.settings(), **options)
-
-
-def outside(path: Path, allowed: bool) -> dict[str, bool]:
-    """The setting of a dataset: of a table always, of a folder only where it says something."""
-    return {"allow_outside": allowed} if allowed or not path.is_dir() else {}
+    columns = {"path_column": choice.path, "label_column": choice.label}
+    given: dict[str, Any] = {"path": path, "allow_outside": allow_outside, **columns, **options}
+    return kind(seed, **given)
 
 
 def own_sheet(path: Path, choice: ColumnChoice = USUAL) -> Sheet | None:

@@ -31,17 +31,18 @@ def read_arrow(path: Path) -> Sheet:
 
 def read_saved(folder: Path) -> Sheet | None:
     """What `save_to_disk` left, of one `Dataset` or of a `DatasetDict`; None: it did not."""
+    parts: list[tuple[Path, str | None]]
     if (folder / SAVED_SPLITS).is_file():
-        parts = {name: folder / str(name) for name in _json(folder / SAVED_SPLITS, "splits")}
-        splits = {name: split_in(str(name)) or str(name) for name in parts}
+        names = map(str, _json(folder / SAVED_SPLITS, "splits"))
+        parts = [(folder / name, split_in(name) or name) for name in names]
     elif (folder / SAVED).is_file():
-        parts, splits = {None: folder}, {None: None}
+        parts = [(folder, None)]
     else:
         return None
     shards = []
-    for name, part in parts.items():
-        files = [part / str(one.get("filename")) for one in _json(part / SAVED, "_data_files")]
-        shards += [_shard(file, file.relative_to(folder).as_posix(), splits[name]) for file in files]
+    for part, split in parts:
+        files = [part / Path(str(one["filename"])).name for one in _json(part / SAVED, "_data_files")]
+        shards += [_shard(file, file.relative_to(folder).as_posix(), split) for file in files]
     if not shards:
         raise UserError(f"'{folder}' lists no files of data: save the dataset again with save_to_disk")
     return join_sheets(folder, folder, shards)
@@ -72,7 +73,7 @@ def split_in(name: str) -> str | None:
 def _json(path: Path, key: str) -> list[Any]:
     try:
         found = json.loads(path.read_text())[key]
-        if isinstance(found, list):
+        if isinstance(found, list) and all(isinstance(one, str) or "filename" in one for one in found):
             return found
     except (OSError, ValueError, KeyError, TypeError):
         pass

@@ -28,10 +28,6 @@ class ColumnChoice:
     path: str | None = None
     label: str | None = None
 
-    @classmethod
-    def of(cls, options: Mapping[str, str | None]) -> "ColumnChoice":
-        return cls(options.get("path_column"), options.get("label_column"))
-
     def settings(self) -> dict[str, str]:
         """As a dataset takes them."""
         named = {"path_column": self.path, "label_column": self.label}

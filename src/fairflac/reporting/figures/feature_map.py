@@ -85,6 +85,7 @@ def flat(features: np.ndarray) -> np.ndarray:
 
 
 ANCHORS = 3  # between which an image is placed
+APART = 0.008  # of the map's width: images that are alike do not hide each other
 
 
 def places(features: np.ndarray) -> np.ndarray:
@@ -96,6 +97,7 @@ def places(features: np.ndarray) -> np.ndarray:
     near, far = nearest_of(features, features[chosen], ANCHORS)
     weights = 1 / (far + 1e-6)
     found: np.ndarray = (weights[..., None] * anchors[near]).sum(1) / weights.sum(1, keepdims=True)
+    found += APART * np.ptp(anchors, axis=0) * np.random.default_rng(0).normal(size=found.shape)
     found[chosen] = anchors
     return found
 
