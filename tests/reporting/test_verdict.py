@@ -1,10 +1,12 @@
 """The page's first words: each thing they can say, said when the numbers of the page say so."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from fairflac.metrics import measure
 from fairflac.metrics.evidence import effective_size
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.naming import Names
@@ -54,6 +56,13 @@ def test_several_that_help_are_not_ranked_by_test_images(make_run: MakeRun) -> N
     assert found.effect[1] == "flac and flac-b are not free of it." and "Use flac or flac-b" in found.advice
 
 
+def test_of_many_models_a_few_are_named(make_run: MakeRun) -> None:
+    methods = ("a", "b", "c", "d", "e", "f")
+    found = said([make_run("vanilla", table(1.0, 0.2)), *(make_run(name, table(1.0, 0.8)) for name in methods)])
+    assert found.effect[0].endswith("with a, 20 → 80 % with b, 20 → 80 % with c and 3 others.")
+    assert found.effect[1] == "a, b, c and 3 others are not free of it." and "Use a model that helps" in found.advice
+
+
 def test_where_it_still_fails_and_what_it_lost(make_run: MakeRun) -> None:
     plain, better = table(1.0, 0.2), table(1.0, 1.0)
     weak = replace(better, prediction=np.where((better.y == 2) & (better.index % 2 == 0), 0, better.prediction))
@@ -101,6 +110,24 @@ def test_no_vanilla(make_run: MakeRun) -> None:
     found = said([make_run("flac", table(1.0, 0.7)), make_run("flac-b", table(1.0, 1.0))])
     assert found.answer == "Yes: flac leans on the hue; flac-b is not clearly worse where the hue misleads."
     assert "no vanilla model" in found.effect[0] and len(found.effect) == 1 and "vanilla" in found.advice
+
+
+@pytest.mark.parametrize("before", [0.1, 0.9])
+@pytest.mark.parametrize("after", [0.3, 0.6, 0.95])
+def test_no_word_contradicts_the_numbers_of_the_table(make_run: MakeRun, before: float, after: float) -> None:
+    tables = {"vanilla": table(0.95, before), "flac": table(0.9, after)}
+    found = said([make_run(name, one) for name, one in tables.items()])
+    first, second = (measure(one) for one in tables.values())
+    helps = any(sentence.startswith("Training against it helps") for sentence in found.effect)
+    if helps:
+        shown = re.findall(r"(\d+) → (\d+) %", found.effect[0])
+        assert shown == [(f"{100 * first['conflicting'].value:.0f}", f"{100 * second['conflicting'].value:.0f}")]
+        assert second["conflicting"].value > first["conflicting"].value
+        assert second["unbiased"].value > first["unbiased"].value
+    if second["unbiased"].high < first["unbiased"].low:
+        assert "flac is worse than vanilla." in found.effect
+    assert helps == (second["unbiased"].low > first["unbiased"].high)  # here no pair of ranges overlaps by a little
+    assert found.answer.startswith("Yes") == (first["conflicting"].high < first["aligned"].low - 0.05)
 
 
 def test_no_attribute(make_run: MakeRun) -> None:

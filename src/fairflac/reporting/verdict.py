@@ -161,7 +161,8 @@ def _advice(lean: Word | None, effects: Mapping[str, Effect]) -> str:
     if lean is None:
         return "Train a vanilla model of the same data too (fairflac train … vanilla) and report both."
     if better:
-        return f"Use {' or '.join(better)}, not the ordinary model, and look first at what it still gets wrong."
+        use = " or ".join(better) if len(better) <= MOST else "a model that helps"
+        return f"Use {use}, not the ordinary model, and look first at what it still gets wrong."
     if lean == "cannot tell":
         return f"Test on more images that contradict the shortcut, {SMALL} at least."
     if lean == "no evidence":
@@ -274,5 +275,9 @@ def _verb(names: Sequence[str], one: str, several: str) -> str:
     return one if len(names) == 1 else several
 
 
+MOST = 4  # things that a sentence names; the tables have all
+
+
 def _list(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+    shown = parts if len(parts) <= MOST else [*parts[: MOST - 1], f"{len(parts) - MOST + 1} others"]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
