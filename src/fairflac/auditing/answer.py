@@ -92,14 +92,13 @@ def answer(several: SideBySide) -> list[str]:
 
 
 def _verdicts(several: SideBySide, shown: Contrast) -> Iterator[str]:
-    """What is the same as of the first model is not said in full again."""
+    """Of a model that leans on the same thing as the first, whether it does so less."""
     first = verdict(several.audits[several.first])
     for name, one in several.audits.items():
         said = verdict(one)
-        if name != several.first and said.on and (said.word, said.on[0]) == (first.word, first.on[0]):
-            yield f"{name} does too{', less' if _leans_less(shown, several.first, name) else ''}"
-        else:
-            yield _named_verdict(name, said)
+        still = name != several.first and said.on and (said.word, said.on[0]) == (first.word, first.on[0])
+        less = ", but less" if still and _leans_less(shown, several.first, name) else ""
+        yield _named_verdict(f"{name} still" if less else name, said) + less
 
 
 def _leans_less(shown: Contrast, first: str, name: str) -> bool:
