@@ -116,7 +116,7 @@ def test_less_is_said_where_ranges_lie_apart_and_what_is_traded() -> None:
     assert said.startswith("old leans on the hue; new still leans on the hue, but less.")
     assert (
         "no clear difference" in said
-        and "In parts there is: new gains -" in said
+        and "In parts there is, of new against old: -" in said
         and "where the hue contradicts" in said
     )
 

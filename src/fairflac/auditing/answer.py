@@ -189,7 +189,9 @@ def _choice(several: SideBySide, shown: Contrast) -> list[str]:
         decisive = _decisive(differences, shown.attribute)
         said.append(preference(several.first, name, decisive.difference, decisive.what))
         if not decisive.difference.clear and (traded := _traded(differences, decisive)):
-            said.append(f"In parts there is: {name} gains {traded}. Which of them matters, you decide.")
+            said.append(
+                f"In parts there is, of {name} against {several.first}: {traded}. Which of them matters, you decide."
+            )
         if decisive.difference.clear and decisive.difference.difference > 0 and (worse := several.worse_classes(name)):
             classes = several.audits[name].images.data.task.classes
             lost = ", ".join(f"“{classes[one.label]}” {100 * one.difference.value:+.1f}" for one in worse)
