@@ -89,7 +89,7 @@ function makeExplorer(explorer) {
 
   function view(map, m) {
     /* From the numbers of a map to its pixels: all of it, or a quarter of its width around the chosen image. */
-    const { clientWidth: width, clientHeight: height } = map, edge = 10;
+    const { clientWidth: width, clientHeight: height } = map, edge = 14;
     const close = zoom.getAttribute("aria-pressed") === "true";
     const scale = close ? 4 : 1, centre = close ? [models[m].x[chosen], models[m].y[chosen]] : [32767, 32767];
     const across = (value, middle, size) => size / 2 + ((value - middle) / 65535) * scale * (size - 2 * edge);
