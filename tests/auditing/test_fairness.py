@@ -129,7 +129,7 @@ def test_the_surest_mistakes_have_lines(found: FairnessAudit) -> None:
     rows, table = surest_and_wrong(found, "prediction"), found.file.tables["prediction"]
     wrong = np.flatnonzero(table.prediction != table.y)
     assert sorted(table.score[wrong])[-3:][::-1] == table.score[rows].tolist()
-    assert f"line {rows[0]}" in render(found) and "surest of, and wrong" in render(found)
+    assert f"row {rows[0]}" in render(found) and "surest of, and wrong" in render(found)
 
 
 def test_names_out_of_a_file_stay_text(tmp_path: Path) -> None:

@@ -101,6 +101,26 @@ def test_the_picture_is_of_what_speaks_most() -> None:
     assert kind() == "cue"
 
 
+def test_less_is_said_where_ranges_lie_apart_and_what_is_traded() -> None:
+    before = made_audit(attribute=True, gaps={"hue": measured(0.9)})
+    table = before.table
+    aligned = table.aligned["hue"]
+    wrong = (table.y + 1) % 3
+    old = np.where(aligned, table.y, wrong)
+    new = np.where(np.arange(60) % 4 < 2, table.y, wrong)
+    audits = {
+        "old": replace(before, table=replace(table, prediction=old)),
+        "new": replace(before, table=replace(table, prediction=new), gaps={"hue": measured(0.2)}),
+    }
+    said = " ".join(answer(SideBySide(audits, same_images=True)))
+    assert said.startswith("old leans on the hue; new still leans on the hue, but less.")
+    assert (
+        "no clear difference" in said
+        and "In parts there is, of new against old: -" in said
+        and "where the hue contradicts" in said
+    )
+
+
 def test_the_better_model_may_be_worse_at_a_class() -> None:
     before = made_audit(cue=0.8)
     rows, table = np.arange(60), before.table

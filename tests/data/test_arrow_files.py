@@ -193,6 +193,10 @@ def _metadata(**names: list[str]) -> dict[bytes, bytes]:
         ("unknown label", "row 0 of 'a.parquet': label is 7, and there are 2 names of classes"),
         ("hidden label", "row 3 of 'a.parquet' has nothing in column 'label'"),
         ("nested", "column 'objects' of 'a.parquet' is a list of values, which cannot serve as label_column"),
+        (
+            "deep",
+            "it has nothing of use, and 'meta', which is a record of several values; name the right",
+        ),
         ("record", "column 'objects' of 'a.parquet' is a record of several values"),
         ("outside", "row 0 of 'a.parquet': '/etc/passwd' is outside of '.'"),
         ("no Parquet", "'a.parquet' cannot be read as Parquet"),
@@ -225,6 +229,8 @@ def test_mistakes_are_one_line(
         case "nested" | "record":
             write(path, photos, objects=[["a"] if how == "nested" else {"box": 1}] * 20)
             words = ["--label", "objects"]
+        case "deep":
+            pq.write_table(pa.table({"meta": [{"image": one, "label": "a"} for one in found["image"]]}), path)
         case "outside":
             write(path, photos, image=None, path=["/etc/passwd"] * 20)
         case "no Parquet" | "no Arrow":

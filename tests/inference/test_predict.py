@@ -2,9 +2,12 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from fairflac.data.own.sheet import ColumnChoice
 from fairflac.errors import UserError
 from fairflac.inference import predict as predicting
 from fairflac.inference.model import Classifier
@@ -86,3 +89,19 @@ def test_images_are_not_all_in_memory(tmp_path: Path, monkeypatch: pytest.Monkey
     for path in paths[20:]:
         os.truncate(path, 0)
     assert [answer.unreadable is None for answer in asked].count(False) == 40
+
+
+def test_tables_of_images_need_no_labels(tmp_path: Path) -> None:
+    for name in ("b.png", "a.png"):
+        Image.new("RGB", (8, 8)).save(tmp_path / name)
+    (tmp_path / "list.csv").write_text("photo,taken\nb.png,2020\na.png,2021\n")
+    pq.write_table(pa.table({"image": [(tmp_path / "a.png").read_bytes()] * 2}), tmp_path / "rows.parquet")
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "rows.parquet").rename(tmp_path / "shards" / "rows.parquet")
+    rows = [Path(f"{tmp_path}/shards/rows.parquet#image:{number}") for number in (0, 1)]
+    listed = [tmp_path / "b.png", tmp_path / "a.png"]
+    assert find_images([tmp_path / "list.csv"], ColumnChoice("photo")) == listed  # as the table has them
+    assert find_images([tmp_path / "shards"]) == find_images([tmp_path / "shards" / "rows.parquet"]) == rows
+    assert find_images([tmp_path / "shards", rows[1], listed[0]]) == [listed[0], rows[1], rows[0]]  # each once
+    with pytest.raises(UserError, match="has no column 'path': it has photo, taken"):
+        find_images([tmp_path / "list.csv"])

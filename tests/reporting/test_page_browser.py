@@ -164,7 +164,10 @@ def test_a_point_of_a_map_is_pressed(browser: Browser, page: Path) -> None:
         " return [b.x + e.clientLeft, b.y + e.clientTop, e.clientWidth, e.clientHeight]; })"
         "(document.querySelectorAll('.maps canvas')[1])"
     )
-    spot = {"x": left + 10 + x * (width - 20), "y": top + 10 + y * (height - 20)}
+    spot = {"x": left + 14 + x * (width - 28), "y": top + 14 + y * (height - 28)}
+    browser("Input.dispatchMouseEvent", type="mouseMoved", **spot)
+    below = "document.querySelector('.hovered')"
+    assert browser.run(f"{below}.hidden") is False and "dog" in browser.run(f"{below}.title")
     for kind in ("mousePressed", "mouseReleased"):
         browser("Input.dispatchMouseEvent", type=kind, **spot, button="left", clickCount=1)
     words = chosen(browser)

@@ -92,14 +92,13 @@ def answer(several: SideBySide) -> list[str]:
 
 
 def _verdicts(several: SideBySide, shown: Contrast) -> Iterator[str]:
-    """What is the same as of the first model is not said in full again."""
+    """Of a model that leans on the same thing as the first, whether it does so less."""
     first = verdict(several.audits[several.first])
     for name, one in several.audits.items():
         said = verdict(one)
-        if name != several.first and said.on and (said.word, said.on[0]) == (first.word, first.on[0]):
-            yield f"{name} does too{', less' if _leans_less(shown, several.first, name) else ''}"
-        else:
-            yield _named_verdict(name, said)
+        still = name != several.first and said.on and (said.word, said.on[0]) == (first.word, first.on[0])
+        less = ", but less" if still and _leans_less(shown, several.first, name) else ""
+        yield _named_verdict(f"{name} still" if less else name, said) + less
 
 
 def _leans_less(shown: Contrast, first: str, name: str) -> bool:
@@ -190,7 +189,9 @@ def _choice(several: SideBySide, shown: Contrast) -> list[str]:
         decisive = _decisive(differences, shown.attribute)
         said.append(preference(several.first, name, decisive.difference, decisive.what))
         if not decisive.difference.clear and (traded := _traded(differences, decisive)):
-            said.append(f"In parts there is: {name} gains {traded}. Which of them matters, you decide.")
+            said.append(
+                f"In parts there is, of {name} against {several.first}: {traded}. Which of them matters, you decide."
+            )
         if decisive.difference.clear and decisive.difference.difference > 0 and (worse := several.worse_classes(name)):
             classes = several.audits[name].images.data.task.classes
             lost = ", ".join(f"“{classes[one.label]}” {100 * one.difference.value:+.1f}" for one in worse)

@@ -106,9 +106,9 @@ def audit_command(
         from fairflac.config.options import parse_assignments
         from fairflac.runs.directory import Workspace
 
-        given: Any = models if len(models) > 1 else models[0]
+        asked: Any = models if len(models) > 1 else models[0]
         found: Any = audit(
-            given,
+            asked,
             images,
             names=names,
             split=None if split is None else split.value,

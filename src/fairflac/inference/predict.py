@@ -62,7 +62,7 @@ def find_images(given: Sequence[Path], choice: ColumnChoice = USUAL, *, allow_ou
             raise UserError(f"there is no '{path}': give images, or folders with images in them")
     if not found and not listed:
         raise UserError(f"there are no images in {', '.join(map(repr, map(str, given)))}: check the folder")
-    return [*sorted(found), *listed]
+    return [*sorted(found), *(path for path in listed if path not in found)]
 
 
 def answers(model: Classifier, paths: Sequence[Path], top: int = 1) -> Iterator[Answer]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairflac.metrics import Measured
-from fairflac.metrics.comparison import Difference, clearly_worse
+from fairflac.metrics.comparison import Difference, clearly_worse, compare
 from fairflac.metrics.evidence import (
     Effect,
     GroupAccuracies,
@@ -80,7 +80,8 @@ def verdict(
     effect = [f"Training against it helps: where the {shortcut} misleads, {_list(gains)}."] if gains else []
     effect += _others(effects, base.name, f"where the {shortcut} misleads")
     better = _of(effects, "better")
-    effect += _remainder([name for name in better if known[name].lean in LEANS], better, tables, base.name, names)
+    effect += _remainder([name for name in better if known[name].lean in LEANS], better, tables, names)
+    effect += _losses(effects, tables, base.name, names)
     notes = {base.name: words[base.name]} | {
         name: _note(effects[name], words[name], base.name) for name in known if name != base.name
     }
@@ -106,8 +107,8 @@ def _answer(who: str, lean: Word, words: Mapping[str, str]) -> str:
     start = {"leans on a shortcut": "Yes", "signs of a shortcut": "Perhaps", "no evidence": "No evidence"}
     said = list(words.values())
     if len(said) == 1:
-        return f"{start.get(lean, 'It cannot be told')}: {who} {said[0]}."
-    return f"{start.get(lean, 'It cannot be told')}: {'; '.join(f'{name} {what}' for name, what in words.items())}."
+        return f"{start.get(lean, 'Unclear')}: {who} {said[0]}."
+    return f"{start.get(lean, 'Unclear')}: {'; '.join(f'{name} {what}' for name, what in words.items())}."
 
 
 def _note(effect: Effect, lean: str, base: str) -> str:
@@ -124,7 +125,7 @@ def _others(effects: Mapping[str, Effect], base: str, where: str) -> list[str]:
     """Of models that training did not help."""
     sentences = []
     if alike := _of(effects, "no clear difference"):
-        sentences.append(f"No clear help: {_list(alike)} {_verb(alike, 'does', 'do')} about as well as {base}.")
+        sentences.append(f"No clear help: {_list(alike)} {_verb(alike, 'is', 'are')} not clearly better than {base}.")
     if elsewhere := _of(effects, "better elsewhere"):
         sentences.append(
             f"No help against it: {_list(elsewhere)} {_verb(elsewhere, 'gains', 'gain')}, but not {where}."
@@ -135,9 +136,9 @@ def _others(effects: Mapping[str, Effect], base: str, where: str) -> list[str]:
 
 
 def _remainder(
-    leaning: Sequence[str], better: Sequence[str], tables: Mapping[str, Predictions], base: str, names: Names
+    leaning: Sequence[str], better: Sequence[str], tables: Mapping[str, Predictions], names: Names
 ) -> list[str]:
-    """What models that are better still get wrong, and what they got wrong anew."""
+    """What models that are better still get wrong."""
     sentences = [f"{_list(leaning)} {_verb(leaning, 'is', 'are')} not free of it."] if leaning else []
     weak: dict[str, list[str]] = {}
     for name in better:
@@ -148,12 +149,25 @@ def _remainder(
     if weak:
         parts = [f"{what} ({', '.join(shares)})" for what, shares in weak.items()]
         sentences.append(f"{_verb(better, 'It still fails', 'They still fail')} most on {_list(parts)}.")
-    for name in better if base in tables else ():
-        if name in tables and (lost := clearly_worse(tables[base], tables[name])):
-            classes = _list([f"“{names.of_class(one.label)}”" for one in lost[:3]])
-            more = f" and {len(lost) - 3} other classes" if len(lost) > 3 else ""
-            sentences.append(f"{name} is clearly worse than {base} on {classes}{more}.")
     return sentences
+
+
+def _losses(effects: Mapping[str, Effect], tables: Mapping[str, Predictions], base: str, names: Names) -> list[str]:
+    """What models that are not called worse lose all the same, over all images or in classes."""
+    sentences = []
+    for name, effect in effects.items():
+        if effect == "worse" or not {name, base} <= tables.keys():
+            continue
+        before, after = tables[base].without_labels(), tables[name].without_labels()
+        overall, classes = compare(before, after)["accuracy"], clearly_worse(before, after)
+        where = _list([f"“{names.of_class(one.label)}”" for one in classes])
+        if overall.clear and overall.difference < 0:
+            share = _from_to(overall.first, overall.second)
+            most = f", most clearly on {where}" if where else ""
+            sentences.append(f"Over all test images {name} is worse than {base}: {share}{most}.")
+        elif where:
+            sentences.append(f"{name} is clearly worse than {base} on {where}.")
+    return sentences[:MOST]
 
 
 def _advice(lean: Word | None, effects: Mapping[str, Effect]) -> str:
@@ -161,7 +175,8 @@ def _advice(lean: Word | None, effects: Mapping[str, Effect]) -> str:
     if lean is None:
         return "Train a vanilla model of the same data too (fairflac train … vanilla) and report both."
     if better:
-        return f"Use {' or '.join(better)}, not the ordinary model, and look first at what it still gets wrong."
+        use = " or ".join(better) if len(better) <= MOST else "a model that helps"
+        return f"Use {use}, not the ordinary model, and look first at what it still gets wrong."
     if lean == "cannot tell":
         return f"Test on more images that contradict the shortcut, {SMALL} at least."
     if lean == "no evidence":
@@ -236,7 +251,8 @@ def guessed_verdict(found: GuessedModels, tables: Mapping[str, Predictions], nam
         else []
     )
     effect += _others(effects, found.base, "where the guess misleads")
-    effect += _remainder([], _of(effects, "better"), tables, found.base, names)
+    effect += _remainder([], _of(effects, "better"), tables, names)
+    effect += _losses(effects, tables, found.base, names)
     lean = found.lean(found.base)
     notes = {name: _note(effects[name], words[name], found.base) if name in effects else words[name] for name in words}
     answer = _answer(f"{ORDINARY} ({found.base})", lean, {found.base: words[found.base]})
@@ -251,7 +267,7 @@ def _guessed_lean(found: Guessed, lean: Word) -> str:
         "leans on a shortcut": "leans on a shortcut",
         "signs of a shortcut": "shows signs of leaning on a shortcut, or finds the same images hard",
         "no evidence": "does not clearly follow a shortcut",
-    }.get(lean, "was tested on images that cannot tell whether it leans on a shortcut")
+    }.get(lean, "was tested on too few images that contradict a shortcut to tell whether it leans on one")
 
 
 def _of(effects: Mapping[str, Effect], wanted: Effect) -> list[str]:
@@ -274,5 +290,9 @@ def _verb(names: Sequence[str], one: str, several: str) -> str:
     return one if len(names) == 1 else several
 
 
+MOST = 4  # things that a sentence names; the tables have all
+
+
 def _list(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+    shown = parts if len(parts) <= MOST else [*parts[: MOST - 1], f"{len(parts) - MOST + 1} others"]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))

@@ -55,7 +55,8 @@ class _Bar:
     def advance(self, steps: int = 1) -> None:
         self.progress.advance(self.task, steps)
         self.stage.done += steps
-        self.progress.update(self.task, whole=self.stage.whole())
+        whole = self.stage.whole
+        self.progress.update(self.task, whole="" if whole is None else f"in all {duration(whole)}")
 
     def note(self, text: str) -> None:
         self.progress.update(self.task, note=text)
@@ -77,9 +78,10 @@ class _Lines:
         if now - self.spoke < PLAIN_SECONDS and stage.done < stage.total:
             return
         self.spoke = now
-        share, whole = f"{stage.done / stage.total:4.0%}", stage.whole()
+        share, whole = f"{stage.done / stage.total:4.0%}", stage.whole
         line = f"{stage.label}  {share}  {self.text}  {stage.elapsed:.0f} s, {stage.left:.0f} s left"
-        print(f"{line}; {whole}" if whole else line, file=sys.stderr, flush=True)
+        also = "" if whole is None else f"; all of it: about {duration(whole)} left"
+        print(line + also, file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
         self.text = text
@@ -152,13 +154,14 @@ class _Stage:
         """Seconds, at the pace so far."""
         return self.elapsed / max(1, self.done - self.start) * (self.total - self.done)
 
-    def whole(self) -> str:
-        """The time that all stages still take, at the pace of this one."""
+    @property
+    def whole(self) -> float | None:
+        """Seconds that all stages still take, at the pace of this one; None: it is the last, or nobody knows yet."""
         if not (self.work and self.later) or self.done == self.start:
-            return ""
+            return None
         to_do = max(1, self.total - self.start)  # its work is that of the steps that were left
         seconds = self.elapsed / (self.done - self.start) * to_do / self.work * self.later
-        return f"all of it: about {duration(self.left + seconds)} left"
+        return self.left + seconds
 
 
 _told: set[str] = set()
@@ -183,7 +186,7 @@ def meter(label: str, total: int, *, done: int = 0, silent: bool = False) -> Ite
             BarColumn(),
             TaskProgressColumn(),
             TextColumn("{task.fields[note]}"),
-            TimeElapsedColumn(),
+            *(() if stage.later else (TimeElapsedColumn(),)),  # there is no room for everything
             TextColumn("left"),
             TimeRemainingColumn(),
             TextColumn("{task.fields[whole]}"),

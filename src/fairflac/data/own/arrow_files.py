@@ -210,5 +210,6 @@ def _image_cells(file: _File, name: str, column: str) -> list[str]:
     some = [value for value in file.first(column) if value is not None]
     by_path = bool(some) and all(isinstance(one, dict) and one["bytes"] is None and one.get("path") for one in some)
     if not by_path:
-        return [str(ImageRow(name, column, row)) for row in range(file.rows)]
+        first = str(ImageRow(name, column, 0)).removesuffix("0")
+        return [f"{first}{row}" for row in range(file.rows)]
     return [(value or {}).get("path") or "" for value in file.read([column])[column].to_pylist()]

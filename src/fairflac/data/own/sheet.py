@@ -103,9 +103,10 @@ class Sheet:
             return found[0]
         if found:
             raise UserError(f"'{self.source}' has the columns {_and(found)}: say which with {setting}")
+        nested = "".join(f", and '{one}', which is {kind}" for one, kind in list(self.unusable.items())[:1])
         raise UserError(
-            f"'{self.source}' has no column '{name}': it has {', '.join(self.header) or 'nothing'}; name the right one "
-            f"with {setting}"
+            f"'{self.source}' has no column '{name}': it has {', '.join(self.header) or 'nothing of use'}{nested}; "
+            f"name the right one with {setting}"
         )
 
 
@@ -218,7 +219,8 @@ class _ImagePaths:
     def find(self, written: str, place: int) -> str:
         """The name of the file relative to the folder, as it is on disk."""
         if (row := image_row(written)) is not None:
-            return str(row._replace(file=self.find(row.file, place)))
+            file = self.find(row.file, place)
+            return written if file == row.file else str(row._replace(file=file))
         if written not in self.found:
             name = self._on_disk(written)
             if not self.allow_outside and not self._is_inside(self._real(os.path.join(self.folder, name))):

@@ -36,7 +36,7 @@ class ImageRow(NamedTuple):
 
 def image_row(path: Path | str) -> ImageRow | None:
     """None: an ordinary file."""
-    found = _NAME.fullmatch(str(path))
+    found = _NAME.fullmatch(str(path)) if "#" in str(path) else None
     return found and ImageRow(found["file"], unquote(found["column"]), int(found["row"]))
 
 

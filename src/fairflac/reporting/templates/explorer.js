@@ -34,6 +34,11 @@ function makeExplorer(explorer) {
   const maps = [...explorer.querySelectorAll("canvas")];
   const choices = Object.fromEntries([...explorer.querySelectorAll("select")].map((one) => [one.dataset.filter, one]));
   const grid = explorer.querySelector(".queries"), zoom = explorer.querySelector(".zoom");
+  const hovered = document.createElement("span");
+  hovered.className = "image hovered";
+  hovered.hidden = true;
+  hovered.setAttribute("aria-hidden", "true");
+  explorer.querySelector(".maps").append(hovered);
   let chosen = data.start, shown = all, visible = new Uint8Array(all.length).fill(1), buttons = [];
 
   const right = (m, k) => models[m].said[k] === y[k];
@@ -84,7 +89,7 @@ function makeExplorer(explorer) {
 
   function view(map, m) {
     /* From the numbers of a map to its pixels: all of it, or a quarter of its width around the chosen image. */
-    const { clientWidth: width, clientHeight: height } = map, edge = 10;
+    const { clientWidth: width, clientHeight: height } = map, edge = 14;
     const close = zoom.getAttribute("aria-pressed") === "true";
     const scale = close ? 4 : 1, centre = close ? [models[m].x[chosen], models[m].y[chosen]] : [32767, 32767];
     const across = (value, middle, size) => size / 2 + ((value - middle) / 65535) * scale * (size - 2 * edge);
@@ -163,6 +168,17 @@ function makeExplorer(explorer) {
       if (k !== chosen && ahead > 0 && aside <= 2 * ahead && far < least) [best, least] = [k, far];
     }
     return best;
+  }
+
+  function preview(map, m, event) {
+    /* The image below the mouse, before it is chosen. */
+    const found = event.pointerType === "mouse" ? nearestTo(map, m, event.offsetX, event.offsetY) : -1;
+    hovered.hidden = found < 0 || !pictured(found);
+    if (hovered.hidden) return;
+    put(hovered, found);
+    const left = map.offsetLeft + event.offsetX, far = explorer.querySelector(".maps").clientWidth - 70;
+    hovered.style.left = `${Math.min(left + 14, far)}px`;
+    hovered.style.top = `${map.offsetTop + event.offsetY + 14}px`;
   }
 
   /* The chosen image. */
@@ -266,6 +282,8 @@ function makeExplorer(explorer) {
       const found = nearestTo(map, m, event.offsetX, event.offsetY);
       if (found >= 0) show(found);
     });
+    map.addEventListener("pointermove", (event) => preview(map, m, event));
+    map.addEventListener("pointerleave", () => { hovered.hidden = true; });
     map.addEventListener("keydown", (event) => {
       if (!event.key.startsWith("Arrow")) return;
       event.preventDefault();

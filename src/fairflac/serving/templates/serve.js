@@ -92,7 +92,9 @@ function update(fresh) {
   arrange();
 }
 
+/* An answer that takes long, of a folder with thousands of runs, is asked for less often: training needs the machine. */
 async function follow(address) {
+  const began = performance.now();
   if (!document.hidden) {
     try {
       const answer = await fetch(address);
@@ -102,7 +104,7 @@ async function follow(address) {
       document.body.classList.add("gone");  /* the server has stopped; it may come back */
     }
   }
-  setTimeout(follow, 1000 * SECONDS, address);
+  setTimeout(follow, Math.max(1000 * SECONDS, 10 * (performance.now() - began)), address);
 }
 
 const headings = table ? table.tHead.textContent.trim() : "";
