@@ -82,7 +82,7 @@ def commands_page() -> str:
     waiting = [("fairflac", get_command(app))]
     while waiting:
         name, command = waiting.pop(0)
-        context = command.context_class(command, info_name=name, terminal_width=100, max_content_width=100)
+        context = command.context_class(command, info_name=name, terminal_width=88)
         parts.append(f"## {name}\n\n```text\n{command.get_help(context)}\n```")
         waiting += [(f"{name} {word}", one) for word, one in getattr(command, "commands", {}).items()]
     return "\n\n".join(parts) + "\n"
