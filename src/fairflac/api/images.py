@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         size: int | None
         classes: Sequence[str] | None
         attributes: Sequence[str]
+        path_column: str | None
+        label_column: str | None
         seed: int
         workspace: Workspace | None
         allow_outside: bool
@@ -222,6 +224,8 @@ def audit(
     size: int | None = None,
     classes: Sequence[str] | None = None,
     attributes: Sequence[str] = (),
+    path_column: str | None = None,
+    label_column: str | None = None,
     seed: int = 0,
     workspace: Workspace | None = None,
     allow_outside: bool = False,
@@ -247,6 +251,8 @@ def audit(
         size: pixels of a side, where the model does not say.
         classes: their names in the order of the model's outputs.
         attributes: columns of a CSV file; all others if not given.
+        path_column: the column of paths or images, where it is not called `path`.
+        label_column: the column of classes, where it is not called `label`, or there are several.
         seed: of the bias model, and of the halves that judge each other in discovery.
         workspace: where datasets, the ImageNet weights and the cache are.
         allow_outside: paths in a CSV file may lead out of its folder.
@@ -277,6 +283,7 @@ def audit(
     from fairflac.auditing.page import write
     from fairflac.auditing.pipeline import audit as audit_model
     from fairflac.auditing.several import audit_several
+    from fairflac.data.own.sheet import ColumnChoice
 
     selection = ImageSelection(
         name=images,
@@ -284,6 +291,7 @@ def audit(
         split=split,
         changes=changes,
         columns=tuple(attributes) or None,
+        choice=ColumnChoice(path_column, label_column),
         allow_outside=allow_outside,
         strict=strict,
     )

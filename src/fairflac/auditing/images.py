@@ -12,8 +12,9 @@ from fairflac.config.run_config import RunConfig
 from fairflac.data import DATASETS
 from fairflac.data.base import BiasedDataset, Split
 from fairflac.data.own.csv_file import Table, list_table
-from fairflac.data.own.folder import Folder, list_folder
+from fairflac.data.own.folder import Folder, folder_sheet, list_folder
 from fairflac.data.own.listing import MEAN, STD, Listing, attribute_codes, read_listing
+from fairflac.data.own.sheet import USUAL, ColumnChoice
 from fairflac.errors import UserError
 from fairflac.inference.model import Classifier
 from fairflac.runs.directory import CONFIG, Run, kept_run
@@ -33,6 +34,7 @@ class ImageSelection:
     split: Split | None = None
     changes: dict[str, Any] = field(default_factory=dict)  # of a dataset
     columns: tuple[str, ...] | None = None  # of a CSV file, that are attributes; None: all
+    choice: ColumnChoice = USUAL  # which column is what
     allow_outside: bool = False
     strict: bool = False
 
@@ -92,9 +94,7 @@ def _of_dataset(
 
 def _of_user(path: Path, model: Classifier, selection: ImageSelection) -> tuple[Parts, list[str]]:
     """The splits that a folder or table has, else all of its images."""
-    found = load_user_images(
-        path, model, selection.root / "cache", selection.columns, selection.allow_outside, selection.strict
-    )
+    found = load_user_images(path, model, selection)
     if found.splits is None:
         if selection.split is not None:
             raise UserError(f"'{path}' has no splits of its own: leave out split, and all images are audited")
@@ -143,17 +143,17 @@ class UserImages:
         return replace(data, images=data.images[rows], y=data.y[rows], bias=bias, names=data.names[rows], split=split)
 
 
-def load_user_images(
-    path: Path, model: Classifier, cache: Path, columns: tuple[str, ...] | None, allow_outside: bool, strict: bool
-) -> UserImages:
-    """A folder with a subfolder for each class, or a CSV file."""
+def load_user_images(path: Path, model: Classifier, selection: ImageSelection) -> UserImages:
+    """A folder with a subfolder for each class, or a table."""
+    asked = selection.columns, selection.allow_outside, selection.choice
     if path.is_dir():
-        if columns:
-            raise UserError(f"attribute {columns[0]} is a column of a CSV file, and '{path}' is a folder")
-        listing = list_folder(path)
+        if selection.columns and folder_sheet(path, selection.choice) is None:
+            raise UserError(f"attribute {selection.columns[0]} is a column of a CSV file, and '{path}' is a folder")
+        listing = list_folder(path, *asked)
     else:
-        listing = list_table(path, columns, allow_outside)
-    read = read_listing(listing, model.decoded_size, cache, fit=model.fit, strict=strict)
+        listing = list_table(path, *asked)
+    cache = selection.root / "cache"
+    read = read_listing(listing, model.decoded_size, cache, fit=model.fit, strict=selection.strict)
     listing = read.listing
     classes = sorted(set(listing.labels))
     if len(classes) < 2:

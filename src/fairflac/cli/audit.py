@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from fairflac.cli.evaluate import SplitName
-from fairflac.cli.options import AllowOutside, Data, Json, Seed, Set, Strict
+from fairflac.cli.options import AllowOutside, Data, Json, LabelColumn, PathColumn, Seed, Set, Strict
 
 MODEL_HELP = (
     "MODEL, one or several to be compared with the first: a run directory, an exported model, a TorchScript, ONNX or "
@@ -37,9 +37,8 @@ def audit_command(
     attributes: Annotated[
         list[str], typer.Option("--attribute", metavar="COLUMN", help="Of a CSV file; all others if not given.")
     ] = [],  # noqa: B006 (typer copies it)
-    label: Annotated[
-        str | None, typer.Option("--label-column", metavar="COLUMN", help="Of predictions: the true class.")
-    ] = None,
+    path_column: PathColumn = None,
+    label_column: LabelColumn = None,
     prediction: Annotated[
         list[str],
         typer.Option("--prediction-column", metavar="COLUMN", help="The predicted class; several are compared."),
@@ -78,8 +77,16 @@ def audit_command(
         raise UserError(
             f"Missing argument 'DATA': give images to audit '{images}' on, or a CSV file of predictions in its place"
         )
-    for_models = {"name": names, "split": split, "net": net, "size": size, "classes": classes, "set": changes}
-    columns = {"label-column": label, "prediction-column": prediction, "score-prefix": prefix, "positive": positive}
+    for_models = {
+        "path-column": path_column,
+        "name": names,
+        "split": split,
+        "net": net,
+        "size": size,
+        "classes": classes,
+        "set": changes,
+    }
+    columns = {"prediction-column": prediction, "score-prefix": prefix, "positive": positive}
     wrong: dict[str, Any] = for_models if of_predictions else columns
     for name, value in wrong.items():
         if value:
@@ -93,7 +100,7 @@ def audit_command(
 
         predicted = audit_predictions(
             images,
-            label=label,
+            label=label_column,
             prediction=prediction,
             score_prefix=prefix,
             attributes=attributes,
@@ -117,6 +124,8 @@ def audit_command(
             size=size,
             classes=classes.split(",") if classes else None,
             attributes=attributes,
+            path_column=path_column,
+            label_column=label_column,
             seed=seed,
             workspace=Workspace(data=data),
             allow_outside=allow_outside,
