@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from auditing.hand_made_audits import made_audit, made_shortcut, measured
-from fairflac.auditing.page import as_text
 from fairflac.auditing.pipeline import UNNAMED, discovery_sentences, found_name, verdict
 from fairflac.auditing.shortcuts import FoundShortcuts
+from fairflac.auditing.text import as_text
 from fairflac.metrics.evidence import BOUNDS
 
 CUE, GUESS, ATTRIBUTE, FOUND = (BOUNDS[kind] for kind in ("cue", "guess", "attribute", "found"))

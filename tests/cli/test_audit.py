@@ -70,6 +70,11 @@ def test_columns_are_groups(program: Program, folder_run: Run, photos: Path, tmp
     assert found["gaps"]["hue"]["value"] == pytest.approx(aligned - conflicting) and found["gaps"]["hue"]["n"] == 24
     text = program(*words, "--attribute", "hue").out
     assert "class and hue" in text and "above, red" in text and "worst group" in text
+    renamed = (tmp_path / "new" / "all.csv").read_text().replace("path,label", "photo,place")
+    (tmp_path / "new" / "other.csv").write_text(renamed)
+    columns = ("--path-column", "photo", "--label-column", "place")
+    again = program("audit", folder_run.path, tmp_path / "new" / "other.csv", "--data", tmp_path, "--json", *columns)
+    assert json.loads(again.out)["groups"] == found["groups"], again.err
 
 
 class ReadsTheGround(nn.Module):
