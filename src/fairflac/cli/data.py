@@ -103,6 +103,7 @@ def make_csv(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a table that is there.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
+    json: Json = False,
 ) -> None:
     """Write a table of images whose class is in their name, and show what was understood.
 
@@ -120,20 +121,26 @@ def make_csv(
     above = os.path.relpath(folder, target.parent)
     text = found.as_csv(above)
     same = target.is_file() and target.read_bytes() == text.encode()
-    typer.echo(f"{len(found.paths):,} names in {folder}, read as {found.reading}:")
-    counts = found.counts
-    shown = [[label, f"{counts[label]:,}", found.example(label)] for label in sorted(counts)]
-    typer.echo(text_table([["class", "images", "for example"], *shown]))
-    if more := [name for name in found.columns if name != "label"]:
-        typer.echo(f"further columns: {', '.join(more)}")
+    counts, more = found.counts, [name for name in found.columns if name != "label"]
+    if not json:
+        typer.echo(f"{len(found.paths):,} names in {folder}, read as {found.reading}:")
+        shown = [[label, f"{counts[label]:,}", found.example(label)] for label in sorted(counts)]
+        typer.echo(text_table([["class", "images", "for example"], *shown]))
+        if more:
+            typer.echo(f"further columns: {', '.join(more)}")
+    if not dry_run and target.exists() and not overwrite and not same:
+        raise UserError(f"'{target}' is there already: name another with -o, or give --overwrite to replace it")
+    replaced = target.exists()
+    if not dry_run:
+        check_writable(target)
+        write_text(target, text)
+    state = "not written" if dry_run else "unchanged" if same else "replaced" if replaced else "written"
+    if json:
+        about = {"folder": str(folder), "reading": found.reading, "classes": dict(sorted(counts.items()))}
+        typer.echo(json_format.dumps({**about, "columns": more, "table": str(target), "state": state}, indent=1))
+        return
     if dry_run:
         return
-    if target.exists() and not overwrite and not same:
-        raise UserError(f"'{target}' is there already: name another with -o, or give --overwrite to replace it")
-    check_writable(target)
-    replaced = target.exists()
-    write_text(target, text)
-    state = "unchanged" if same else "replaced" if replaced else "written"
     typer.echo(f"table: {target} ({state})")
     outside = " --allow-outside" if above.startswith("..") else ""
     typer.echo(f"next:  fairflac debias {target}{outside}")

@@ -29,8 +29,12 @@ class FeatureMemory(nn.Module):
     def __init__(self, size: int) -> None:
         super().__init__()
         self.size = size
-        self.kept: list[Tensor] = []  # (M, …) each, the newest first
         self.scale = 1.0  # of the last call
+
+    @property
+    def kept(self) -> list[Tensor]:
+        """(M, …) each, the newest first; none before the first batch."""
+        return list(self.buffers())
 
     def forward(self, *batch: Tensor) -> tuple[Tensor, ...]:
         """The batch with the past, which then has this batch too.
@@ -44,13 +48,14 @@ class FeatureMemory(nn.Module):
         past = self.kept or [now[:0] for now in batch]
         joined = tuple(torch.cat([now, old.to(now)]) for now, old in zip(batch, past, strict=True))
         self.scale = len(joined[0]) / len(batch[0])
-        self.kept = [part[: self.size].detach().clone() for part in joined]
+        for number, part in enumerate(joined):
+            self.register_buffer(f"past{number}", part[: self.size].detach().clone())
         return joined
 
-    def get_extra_state(self) -> list[Tensor]:
-        """For checkpoints: the sizes of features are not known before the first batch."""
-        return self.kept
-
-    def set_extra_state(self, state: Any) -> None:
-        """As `get_extra_state` gave it."""
-        self.kept = list(state)
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
+        """Of any size: that of features is not known before the first batch."""
+        self._buffers.clear()
+        for key, value in state_dict.items():
+            if key.startswith(prefix):
+                self.register_buffer(key.removeprefix(prefix), torch.empty_like(value))
+        super()._load_from_state_dict(state_dict, prefix, *others)  # type: ignore[no-untyped-call]
