@@ -58,4 +58,4 @@ class FeatureMemory(nn.Module):
         for key, value in state_dict.items():
             if key.startswith(prefix):
                 self.register_buffer(key.removeprefix(prefix), torch.empty_like(value))
-        super()._load_from_state_dict(state_dict, prefix, *others)  # type: ignore[no-untyped-call]
+        super()._load_from_state_dict(state_dict, prefix, *others)
