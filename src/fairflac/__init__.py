@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from fairflac.inference.open import open_model
     from fairflac.losses import (
         DenseFLACLoss,
-        FeatureMemory,
         FLACLoss,
         GradientBalance,
         GroupWeights,
@@ -38,7 +37,6 @@ __all__ = [
     "DenseFLACLoss",
     "FLACClassifier",
     "FLACLoss",
-    "FeatureMemory",
     "GradientBalance",
     "GroupWeights",
     "RelativeDifficulty",

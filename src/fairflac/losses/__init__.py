@@ -12,13 +12,11 @@ from fairflac.losses.contrastive import (
 )
 from fairflac.losses.flac import DenseFLACLoss, FLACLoss, flac_loss
 from fairflac.losses.hsic import hsic
-from fairflac.losses.memory import FeatureMemory
 from fairflac.losses.reweighting import GroupWeights, RelativeDifficulty, bias_balanced_loss, class_given_bias, gce_loss
 
 __all__ = [
     "DenseFLACLoss",
     "FLACLoss",
-    "FeatureMemory",
     "GradientBalance",
     "GroupWeights",
     "RelativeDifficulty",

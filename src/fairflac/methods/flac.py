@@ -14,7 +14,6 @@ from fairflac.losses.alpha import GradientBalance
 from fairflac.losses.contrastive import supcon_loss
 from fairflac.losses.flac import Divergence, FLACLoss, Kernel, Pairs, Reduction, Targets
 from fairflac.losses.gather import gather
-from fairflac.losses.memory import FeatureMemory
 from fairflac.losses.reweighting import PAIR_SHARE, Balance, BalancedGroups
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, PairedSampling, TaskSpec
@@ -51,8 +50,6 @@ class PairMatching(Method, ABC):
       see `FLACLoss`; where S is large and the bias model sure of itself, this is what lets the loss fall.
     - `balance`: all groups of class and guess count alike, as in `balanced`; with `pairs`, `pair_share` of each batch
       are images whose guess is not the usual one of their class, so that S is never empty.
-    - `memory`: pairs are formed with the features of so many past samples too, see `FeatureMemory`, for batches that
-      are too small to have any.
     - `balanced_rows`: both kinds of pairs weigh the same in every row, see `FLACLoss`, for bias that differs from class
       to class.
     - `strength`: the share of the pull on the features that is FLAC's, see `GradientBalance`, in the place of `alpha`.
@@ -77,7 +74,6 @@ class PairMatching(Method, ABC):
         targets: Targets | None = None,  # None: `dissimilarity`, as in the paper
         balance: Balance | None = None,
         pair_share: Annotated[float, Field(gt=0, lt=1)] | None = None,  # None: PAIR_SHARE
-        memory: Annotated[int, Field(ge=1)] | None = None,
         balanced_rows: bool | None = None,
         strength: Annotated[float, Field(ge=0, lt=1)] | None = None,
     ) -> None:
@@ -85,7 +81,6 @@ class PairMatching(Method, ABC):
         if pair_share is not None and balance != "pairs":
             raise UserError("pair_share belongs to balance = 'pairs'")
         self.groups = None if balance is None else BalancedGroups(balance, spec.num_classes, pair_share or PAIR_SHARE)
-        self.memory = None if memory is None else FeatureMemory(memory)
         self.balancing = None if strength is None else GradientBalance(strength)
         self.bias_output = bias_output
         self.terms: list[float] = []  # FLAC's loss in the epochs since training was started or went on
@@ -120,21 +115,17 @@ class PairMatching(Method, ABC):
         if self.groups is not None:
             logits = self.groups.adjusted(logits, batch.bias_logits.repeat(views, 1))
         ce = F.cross_entropy(logits, y)
-        # Pairs are formed over the batch of all processes, and with what is remembered of past ones.
+        # Pairs are formed over the batch of all processes.
         features, all_y = gather(output.features), gather(y)
         matched = matched_output(batch.bias_logits, batch.bias_features, self.bias_output)
-        seen, scale = (gather(matched.repeat(views, 1)), features, all_y), 1.0
-        if self.memory is not None:
-            seen = self.memory(*seen)
-            scale = self.memory.scale
-        flac = self.flac(*seen)
+        flac = self.flac(gather(matched.repeat(views, 1)), features, all_y)
         terms = {"ce": ce, "flac": flac}
         task = self.ce_weight * ce
         if self.supcon:
             terms["supcon"] = supcon_loss(features, all_y)
             task = task + terms["supcon"]
         if self.balancing is None:
-            loss = task + self.alpha * scale * flac
+            loss = task + self.alpha * flac
         else:
             terms["alpha"] = self.balancing(task, flac, output.features)
             loss = task + terms["alpha"] * flac
