@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from lightning_fabric import Fabric
 
+from browser import Browser, chromium
 from fairflac.system.bf16 import keep_clear_of_broken_amx
 from fairflac.training.engine import make_fabric
 from fairflac.training.precision import VARIABLE
@@ -85,3 +86,12 @@ def mnist_folder() -> Path:
     if not folder.is_dir():
         pytest.skip("the MNIST files are not beside this checkout")
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    executable = chromium()
+    if executable is None:
+        pytest.skip("there is no Chromium on this machine (Debian: apt-get install chromium)")
+    with Browser(executable) as started:
+        yield started

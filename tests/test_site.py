@@ -5,13 +5,12 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from browser import Browser, chromium
+from browser import Browser
 from fairflac.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -74,15 +73,6 @@ def test_every_command_is_there(site: Path) -> None:
 def test_equations_need_no_script(site: Path) -> None:
     page = (site / "flac.html").read_text()
     assert page.count("<math") >= 8 and "arithmatex" not in page and r"\frac" not in page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    executable = chromium()
-    if executable is None:
-        pytest.skip("no Chromium is installed")
-    with Browser(executable) as started:
-        yield started
 
 
 @pytest.mark.parametrize("name", ["index", "flac", "results/table2-cpu", "examples/own_loop"])

@@ -1,15 +1,13 @@
 """The page: whole, quiet, with names that stay text."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from auditing.hand_made_audits import made_audit, made_shortcut, measured
-from browser import Browser, chromium
+from browser import Browser
 from fairflac.auditing.page import MISTAKES, SUREST, render, surest_and_wrong, surest_with_the_guess, write
 from fairflac.auditing.pipeline import SAME
 from fairflac.auditing.several import SideBySide
@@ -105,15 +103,6 @@ def test_what_the_bias_model_repeats_is_not_shown_twice() -> None:
 def test_names_do_not_command_a_terminal() -> None:
     text = as_text(made_audit(names=("\x1b[31mred\x1b[0m\r", "b\u202e", "c"), attribute=True, files="\x07{}.png"))
     assert "\N{REPLACEMENT CHARACTER}[31mred" in text and not set(text) & set("\x1b\r\x07\u202e")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    executable = chromium()
-    if executable is None:
-        pytest.skip("there is no Chromium on this machine (Debian: apt-get install chromium)")
-    with Browser(executable) as started:
-        yield started
 
 
 def test_in_a_browser(tmp_path: Path, browser: Browser) -> None:

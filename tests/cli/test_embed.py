@@ -24,10 +24,12 @@ def folder(photos: Path, tmp_path: Path) -> Path:
 
 
 def test_a_row_for_each_image_and_which_it_is(program: Program, folder_run: Run, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "features.csv").write_text("a table of the user")
     answer = program("embed", folder_run.path, folder, "-o", tmp_path / "features.npy")
     assert answer.code == 0 and answer.out.startswith("2 images") and "1 files cannot be read" in answer.err
     features = np.load(tmp_path / "features.npy")
-    with (tmp_path / "features.csv").open(newline="") as stream:
+    assert (tmp_path / "features.csv").read_text() == "a table of the user"
+    with (tmp_path / "features.index.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["row"] for row in rows] == ["0", "1"] and len(features) == 2
     for row in rows:

@@ -3,28 +3,18 @@
 import base64
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from browser import Browser, chromium
+from browser import Browser
 from fairflac.reporting.page import write
 from reporting.hand_made import MakeRun, gallery, table
 
 EVIL_CLASS, EVIL_FILE = "<img src=x onerror=alert(1)>", "photo {}</script><script>alert(2)</script>.png"
 NAMES = {"classes": [EVIL_CLASS, "bee", "cow", "dog"], "attributes": {"hue": ["red", "green", "blue", "grey"]}}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    executable = chromium()
-    if executable is None:
-        pytest.skip("there is no Chromium on this machine (Debian: apt-get install chromium)")
-    with Browser(executable) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -9,21 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from browser import Browser, chromium
+from browser import Browser
 from fairflac.runs.directory import Run
 from fairflac.serving.server import Server
 from reporting.hand_made import table, write_run
 
 EVIL = "<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    executable = chromium()
-    if executable is None:
-        pytest.skip("there is no Chromium on this machine (Debian: apt-get install chromium)")
-    with Browser(executable) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -433,7 +433,7 @@ def embed(
     Args:
         model: a run, an opened model, or whatever `open_model` opens that shows its features.
         images: image files, or folders with images at any depth.
-        output: a `.npy` file, beside which `.csv` says which row is which image, or a `.parquet` file with both.
+        output: a `.npy` file, beside which `.index.csv` says which row is which image, or a `.parquet` file with both.
         net: the network of a weight file, for example `resnet18`.
         size: pixels of a side, where the model does not say.
         strict: an image that cannot be read is an error.

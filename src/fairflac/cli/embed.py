@@ -21,8 +21,8 @@ def embed_command(
 ) -> None:
     """Write the features of IMAGES (the penultimate layer of MODEL) as a matrix, for search engines and other programs.
 
-    A .npy file has a row for each image in sorted order, and a .csv file beside it says of which; a .parquet file has
-    both. What cannot be read has no row.
+    A .npy file has a row for each image in sorted order, and an .index.csv file beside it says of which; a .parquet
+    file has both. What cannot be read has no row.
     """
     import json as json_format
 

@@ -35,7 +35,7 @@ STEPS, EPOCHS = 800, (10, 60)
 FINE_TUNING_STEPS, FINE_TUNING_EPOCHS = 500, (6, 40)
 HEAD_STEPS, HEAD_EPOCHS = 2000, (30, 100)  # of a head on embeddings, whose steps cost next to nothing
 # Of a head that is trained against groups: without it, it learns the few images that contradict by heart, and all that
-# is asked for is met by the shortcut (docs/results.md).
+# is asked for is met by the shortcut (docs/results/faces-without-labels.md).
 HEAD_DECAY = 0.1
 HEAD = 1e-4  # seconds for an image in an epoch of it, pages and checkpoints included
 SEARCH = 0.012  # seconds of one core for an image in the search for a shortcut (docs/discovery.md)

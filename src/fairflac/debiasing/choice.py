@@ -29,7 +29,8 @@ from fairflac.reporting.naming import Names
 
 FEWEST_PAIRS = 1.0  # in a batch, of those that FLAC learns from
 # Confidence of a guess that counts here. A few wrong guesses are most of a group that hardly exists, and hide how bad
-# a model is there: of the boys that were found among 8,400 faces every third is a man (docs/results.md).
+# a model is there: of the boys that were found among 8,400 faces every third is a man
+# (docs/results/faces-without-labels.md).
 SURE = 0.9
 WHERE = "All of this is about validation images"
 

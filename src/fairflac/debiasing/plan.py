@@ -17,7 +17,7 @@ from PIL import Image
 from fairflac.config.run_config import finished
 from fairflac.data.own import list_own, own_sheet
 from fairflac.data.own.csv_file import NEEDED, list_table
-from fairflac.data.own.groups import GUESS, check_groups, has_guesses
+from fairflac.data.own.groups import GUESS, check_groups, guess_columns, has_guesses
 from fairflac.data.own.listing import Listing
 from fairflac.data.own.sheet import USUAL as USUAL_COLUMNS
 from fairflac.data.own.sheet import ColumnChoice, Sheet, groupable
@@ -61,7 +61,7 @@ class BiasModel:
     columns: tuple[str, ...] | None = None  # attributes that are known for all images, where one is not
 
 
-# What is trained against groups: by name, the method and its settings. Why these: docs/results.md.
+# What is trained against groups: by name, the method and its settings. Why these: docs/results/faces-without-labels.md.
 AGAINST_GROUPS: dict[str, tuple[str, dict[str, Any]]] = {
     "flac": ("flac", {"targets": "reachable", "balance": "logits"}),
     "balanced": ("balanced", {}),
@@ -312,7 +312,9 @@ class Request:
             raise UserError("attribute_from says where labels are: name the attribute too")
         given = self.given_groups()
         if given is not None:
-            check_groups(given.table, self.listing(), given.column, called=given.source)
+            columns = guess_columns(given.table) if given.column == GUESS else [given.column]
+            for column in columns:
+                check_groups(given.table, self.listing(), column, called=given.source)
 
     def known_columns(self) -> dict[str, Any]:
         """Setting of a table whose attribute has gaps: the other columns."""

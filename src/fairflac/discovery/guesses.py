@@ -59,10 +59,7 @@ def guesses(data: BiasedDataset, training: BiasedDataset | None, seed: int = 0, 
 
     def trained(training: BiasedDataset, sets: Sequence[BiasedDataset], label: str) -> list[Predictions]:
         config = _config(SHORT, len(training), seed, short=True)
-        try:
-            return _answers(config, training, sets, fabric, label, silent)
-        except Stopped:  # a training says that it goes on from there
-            raise Stopped("the audit was stopped, and nothing of it is kept: start it again") from None
+        return _answers(config, training, sets, fabric, label, "audit", silent)
 
     if training is not None:
         similar = _small(training)
@@ -93,10 +90,7 @@ def network_witness(kind: str, images: np.ndarray, *, silent: bool = False) -> W
             rest = data.take(np.flatnonzero(~part))
             config = _config(kind, len(rest), seed, short=kind == "early")
             label = f"{kind} bias model {number} of 2"
-            try:
-                (answers,) = _answers(config, rest, [data.take(np.flatnonzero(part))], fabric, label, silent)
-            except Stopped:
-                raise Stopped("the search was stopped, and nothing of it is kept: start it again") from None
+            (answers,) = _answers(config, rest, [data.take(np.flatnonzero(part))], fabric, label, "search", silent)
             value[part], confidence[part] = answers.prediction, answers.score
         return Testimony(value, confidence)
 
@@ -124,12 +118,16 @@ def _answers(
     sets: Sequence[BiasedDataset],
     fabric: Fabric,
     label: str,
+    work: str,  # that this is a part of
     silent: bool,
 ) -> list[Predictions]:
     torch.manual_seed(config.seed)
     method = build_method(config, training.task)
     with TemporaryDirectory(prefix="fairflac-guesses-") as folder:
-        fit(method, config, training, fabric, Run(Path(folder)), label=label, silent=silent)
+        try:
+            fit(method, config, training, fabric, Run(Path(folder)), label=label, silent=silent)
+        except Stopped:  # a training says that it goes on from there
+            raise Stopped(f"the {work} was stopped, and nothing of it is kept: start it again") from None
     return [predictions(method, data, fabric) for data in sets]
 
 

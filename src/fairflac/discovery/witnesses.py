@@ -207,7 +207,7 @@ def told_apart(features: np.ndarray, y: np.ndarray, value: np.ndarray) -> float:
 
 WITNESSES: dict[str, Witness] = {"linear": linear, "clusters": clusters, "twins": twins}
 # Bias models that need no attribute label (recipes/folder.toml), as witnesses: `guesses.network_witness`. early is the
-# cheapest of those that find the right pairs, see docs/results.md.
+# cheapest of those that find the right pairs, see docs/results/pairs.md.
 NETWORKS = ("early", "gce", "small", "vanilla")
 
 

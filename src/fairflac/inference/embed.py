@@ -37,7 +37,10 @@ class Embedding:
         return cls(paths, features, {path: why for part in parts for path, why in part.unreadable.items()})
 
     def written(self, output: Path) -> "Embedding":
-        """`.npy` with a row for each image, and beside it `.csv`, which says of which; or both in one `.parquet`."""
+        """`.npy` with a row for each image, and beside it `.index.csv`, which says of which; or both in one `.parquet`.
+
+        `photos.npy` beside a table `photos.csv` must not cost the table.
+        """
         paths = [escaped(path) for path in self.paths]
         if output.suffix == ".parquet":
             import pyarrow.parquet
@@ -48,7 +51,7 @@ class Embedding:
             return replace(self, files=(output,))
         with replacing(output) as stream:
             np.save(stream, self.features)
-        index, text = output.with_suffix(".csv"), io.StringIO()
+        index, text = output.with_suffix(".index.csv"), io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([["row", "path"], *enumerate(paths)])
         write_text(index, text.getvalue())
         return replace(self, files=(output, index))
