@@ -63,6 +63,10 @@ def describe_os_error(error: OSError) -> str:
     where = f" '{error.filename}'" if error.filename else ""
     advice = {
         errno.ENOSPC: "the disk is full; free some space and start again, finished work is kept",
+        errno.EDQUOT: "your quota is used up; free some space and start again, finished work is kept",
+        errno.EFBIG: "it would be larger than a file may be here (ulimit -f); start again where it may",
+        errno.ESTALE: "the network disk has lost it; start again, finished work is kept",
+        errno.EIO: "the disk cannot be read or written; start again on a sound one",
         errno.EACCES: "no permission; choose another folder",
         errno.EPERM: "no permission; choose another folder",
         errno.EROFS: "the file system is read-only; choose another folder",

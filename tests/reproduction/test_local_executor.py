@@ -79,8 +79,10 @@ def test_a_worker_that_is_killed_goes_on_but_only_once(tmp_path: Path):
         if job.config == victim and not seen:
             seen.extend(run.history)
 
-    failed = LocalExecutor(2).run(jobs_for([victim, LONG]), workspace, Recorder(kill))
+    listener = Recorder(kill)
+    failed = LocalExecutor(2).run(jobs_for([victim, LONG]), workspace, listener)
     run = workspace.run(victim)
+    assert ["no more than 1 at a time" in text for kind, text in listener.told if kind == "said"] == [True]
     assert run.done and 1 <= len(seen) < 8 and run.history[: len(seen)] == seen
     assert list(failed) == [LONG.folder] and "was killed by SIGKILL" in failed[LONG.folder]
 

@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairflac.reproduction.local_executor import task_line
-from fairflac.reproduction.scheduler import JobResult, log_of, run_job
+from fairflac.reproduction.plan import Job, jobs_for
+from fairflac.reproduction.scheduler import JobResult, log_of, run_job, run_jobs
 from fairflac.runs.directory import Workspace
-from small_runs import config
+from small_runs import Recorder, config
 
 
 def test_done_and_silent(tmp_path: Path, capfd):
@@ -54,3 +56,54 @@ def test_a_process_whose_input_ends_stops(tmp_path: Path):
     answered = json.loads(ended.stdout)["status"] if ended.stdout else None
     assert (ended.returncode, answered) in [(-15, None), (0, "stopped")]
     assert not workspace.run(config(epochs=400)).done
+
+
+@dataclass
+class SmallMachine:
+    """Workers that are killed as long as there are more of them than memory for them; else they are done at once."""
+
+    capacity: int
+    memory: int
+    at_work: set[str] = field(default_factory=set)
+    started: int = 0
+
+    def start(self, job: Job, workspace: Workspace) -> "SmallWorker":
+        self.at_work.add(job.key)
+        self.started += 1
+        return SmallWorker(self, job, workspace)
+
+
+@dataclass
+class SmallWorker:
+    machine: SmallMachine
+    job: Job
+    workspace: Workspace
+
+    def at_work(self) -> bool:
+        return False
+
+    def result(self) -> JobResult:
+        killed = len(self.machine.at_work) > self.machine.memory
+        self.machine.at_work.remove(self.job.key)
+        if not killed:
+            done = self.workspace.run(self.job.config).path / "done"
+            done.parent.mkdir(parents=True)
+            done.touch()
+        return JobResult("killed" if killed else "done", "its process was killed" if killed else "")
+
+    def stop(self) -> None: ...
+
+
+def test_where_memory_runs_out_fewer_run_at_a_time_and_none_is_lost(tmp_path: Path):
+    machine, listener = SmallMachine(capacity=6, memory=2), Recorder()
+    jobs = jobs_for(config(seed=seed) for seed in range(9))
+    assert run_jobs(jobs, Workspace(tmp_path, tmp_path), listener, machine, retries=0) == {}
+    said = [text for kind, text in listener.told if kind == "said"]
+    assert "no more than 2 at a time" in said[-1] and machine.started == 9 + len(said)
+
+
+def test_a_run_that_has_the_machine_to_itself_is_killed_once_more_than_retries(tmp_path: Path):
+    machine = SmallMachine(capacity=2, memory=0)
+    jobs = jobs_for(config(seed=seed) for seed in range(2))
+    failed = run_jobs(jobs, Workspace(tmp_path, tmp_path), Recorder(), machine, retries=1)
+    assert sorted(failed) == [job.key for job in jobs] and machine.started == 5

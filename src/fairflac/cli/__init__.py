@@ -28,7 +28,7 @@ from fairflac.cli import (
     tune,
 )
 from fairflac.cli import list as list_command
-from fairflac.cli.options import Commands, Plugin, with_quiet
+from fairflac.cli.options import Commands, Plugin, echo, with_quiet
 from fairflac.config import plugins
 from fairflac.errors import Stopped, UserError, describe_os_error, in_plain_words
 from fairflac.system import invocation
@@ -68,7 +68,7 @@ for one in (*app.registered_commands, *data.app.registered_commands):
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"fairflac {__version__}")
+        echo(f"fairflac {__version__}")
         raise typer.Exit()
 
 
@@ -83,9 +83,15 @@ def _root(
     plugins.load(["metrics"])  # installed packages with anything else are loaded once a name is looked up
 
 
+LONGEST = 1200  # letters of a message; a damaged file may have names of a million
+
+
 def _leave(message: str, colour: str = "red", code: int = 2) -> NoReturn:
+    message = " ".join(message.split())
+    if len(message) > LONGEST:
+        message = f"{message[: LONGEST - 400]} … {message[-400:]}"  # what is wrong, and what to do
     if os.environ.get("LOCAL_RANK", "0") == "0":  # of several processes one speaks
-        typer.secho(f"fairflac: {message}", fg=colour, err=True)
+        echo(f"fairflac: {message}", colour=colour, err=True)
     sys.exit(code)
 
 
@@ -106,7 +112,7 @@ def main() -> None:
         _leave(str(stopped), "yellow", 130)
     except typer.TyperException as error:
         if "Usage:" in error.format_message():  # called with no arguments: that is the help page
-            typer.echo(error.format_message())
+            echo(error.format_message())
             sys.exit(0)
         command = getattr(getattr(error, "ctx", None), "command_path", "fairflac")
         _leave(f"{in_plain_words(error.format_message())} (see {command} --help)")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from fairflac.cli.evaluate import SplitName
-from fairflac.cli.options import AllowOutside, Data, Json, LabelColumn, PathColumn, Seed, Set, Strict
+from fairflac.cli.options import AllowOutside, Data, Json, LabelColumn, PathColumn, Seed, Set, Strict, echo
 
 MODEL_HELP = (
     "MODEL, one or several to be compared with the first: a run directory, an exported model, a TorchScript, ONNX or "
@@ -140,6 +140,6 @@ def audit_command(
             shown = text.several_json(found) if json else text.several_text(found)
         else:
             shown = text.as_json(found) if json else text.as_text(found)
-    typer.echo(shown if isinstance(shown, str) else json_format.dumps(shown, indent=1))
+    echo(shown if isinstance(shown, str) else json_format.dumps(shown, indent=1))
     if output is not None:
-        typer.echo(f"page: {output}", err=json)
+        echo(f"page: {output}", err=json)

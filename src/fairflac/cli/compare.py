@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Json
+from fairflac.cli.options import Json, echo
 
 
 def compare_command(
@@ -27,7 +27,7 @@ def compare_command(
     found = {str(other.path): compare(base, other.predictions) for other in others}
     if json:
         differences = {run: {name: one._asdict() for name, one in numbers.items()} for run, numbers in found.items()}
-        typer.echo(json_format.dumps({"first": str(first.path), "others": differences}, indent=1))
+        echo(json_format.dumps({"first": str(first.path), "others": differences}, indent=1))
         return
     for other, numbers in zip(others, found.values(), strict=True):
-        typer.echo(comparison_text(first, other, numbers))
+        echo(comparison_text(first, other, numbers))

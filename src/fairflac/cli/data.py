@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from fairflac.cli import completion
-from fairflac.cli.options import AllowOutside, Data, Json, LabelColumn, PathColumn, Strict
+from fairflac.cli.options import AllowOutside, Data, Json, LabelColumn, PathColumn, Strict, echo
 
 app = typer.Typer(help="Obtain datasets and check them.", no_args_is_help=True, rich_markup_mode=None)
 Name = Annotated[
@@ -44,9 +44,9 @@ def get(
 ) -> None:
     """Obtain NAME: from where you say, else from public sources, by checksum; or read how to get it by hand."""
     fetch: Callable[..., None] = _named(name).get
-    fetch(data, source, partial(typer.echo, err=json))
+    fetch(data, source, partial(echo, err=json))
     if json:
-        typer.echo(json_format.dumps({"name": name, "data": str(data)}, indent=1))
+        echo(json_format.dumps({"name": name, "data": str(data)}, indent=1))
 
 
 @app.command("check")
@@ -75,17 +75,17 @@ def check(
     else:
         no_such_data(name, known)
     if json:
-        typer.echo(json_format.dumps({"name": name, "facts": list(lines), "warnings": list(warnings)}, indent=1))
+        echo(json_format.dumps({"name": name, "facts": list(lines), "warnings": list(warnings)}, indent=1))
         return
     for line in lines:
-        typer.echo(line)
+        echo(line)
     for warning in warnings:
-        typer.secho(warning, fg="yellow")
+        echo(warning, colour="yellow")
     if warnings:
         see = "the warning" if len(warnings) == 1 else f"the {len(warnings)} warnings"
-        typer.secho(f"{name}: can be used; see {see} above", fg="yellow")
+        echo(f"{name}: can be used; see {see} above", colour="yellow")
     else:
-        typer.secho(f"{name}: all is well", fg="green")
+        echo(f"{name}: all is well", colour="green")
 
 
 @app.command("make-csv")
@@ -123,11 +123,11 @@ def make_csv(
     same = target.is_file() and target.read_bytes() == text.encode()
     counts, more = found.counts, [name for name in found.columns if name != "label"]
     if not json:
-        typer.echo(f"{len(found.paths):,} names in {folder}, read as {found.reading}:")
+        echo(f"{len(found.paths):,} names in {folder}, read as {found.reading}:")
         shown = [[label, f"{counts[label]:,}", found.example(label)] for label in sorted(counts)]
-        typer.echo(text_table([["class", "images", "for example"], *shown]))
+        echo(text_table([["class", "images", "for example"], *shown]))
         if more:
-            typer.echo(f"further columns: {', '.join(more)}")
+            echo(f"further columns: {', '.join(more)}")
     if not dry_run and target.exists() and not overwrite and not same:
         raise UserError(f"'{target}' is there already: name another with -o, or give --overwrite to replace it")
     replaced = target.exists()
@@ -137,10 +137,10 @@ def make_csv(
     state = "not written" if dry_run else "unchanged" if same else "replaced" if replaced else "written"
     if json:
         about = {"folder": str(folder), "reading": found.reading, "classes": dict(sorted(counts.items()))}
-        typer.echo(json_format.dumps({**about, "columns": more, "table": str(target), "state": state}, indent=1))
+        echo(json_format.dumps({**about, "columns": more, "table": str(target), "state": state}, indent=1))
         return
     if dry_run:
         return
-    typer.echo(f"table: {target} ({state})")
+    echo(f"table: {target} ({state})")
     outside = " --allow-outside" if above.startswith("..") else ""
-    typer.echo(f"next:  fairflac debias {target}{outside}")
+    echo(f"next:  fairflac debias {target}{outside}")

@@ -18,6 +18,7 @@ from fairflac.cli.options import (
     Seed,
     Set,
     Strict,
+    echo,
 )
 from fairflac.config import plugins
 
@@ -91,21 +92,19 @@ def debias_command(
 
     left = result.model.parent
     if json:
-        typer.echo((left / CHOICE).read_text())
+        echo((left / CHOICE).read_text())
         return
     table = rows([*result.runs.values(), *result.others])
     said = [*result_alarms(result.runs), *result.choice.reasons]
     spread = [f"Accuracy, {over_seeds([one.test for one in result.seeds])}."] if result.others else []
-    typer.echo("\n".join(["", *said, "", "On test images:", as_text(table), *spread, ""]))
-    typer.echo(f"model:  {result.model}\nreport: {result.report}\ncard:   {result.card}")
+    echo("\n".join(["", *said, "", "On test images:", as_text(table), *spread, ""]))
+    echo(f"model:  {result.model}\nreport: {result.report}\ncard:   {result.card}")
     if result.groups.page:
-        typer.echo(f"groups: {result.groups.page}")
-    typer.echo(f"run:    {result.kept.path}\n{result.took}\n")
+        echo(f"groups: {result.groups.page}")
+    echo(f"run:    {result.kept.path}\n{result.took}\n")
     following = (
         ["predict", str(left), "IMAGES"],
         ["export", str(left), "--to", "onnx"],
         ["audit", str(left), str(path)],
     )
-    typer.echo(
-        "\n".join(["next:", *(f"  fairflac {shlex.join([*words, *plugins.as_words()])}" for words in following)])
-    )
+    echo("\n".join(["next:", *(f"  fairflac {shlex.join([*words, *plugins.as_words()])}" for words in following)]))

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import typer
-
-from fairflac.cli.options import Data, Json, Logger, LoggerChoice, Runs, Seed, Set
+from fairflac.cli.options import Data, Json, Logger, LoggerChoice, Runs, Seed, Set, echo
 
 
 def demo_command(
@@ -29,5 +27,5 @@ def demo_command(
     from fairflac.reporting.text import as_json, as_text
 
     table = rows(made.runs)
-    typer.echo(as_json(table) if json else f"\n{as_text(table)}")
-    typer.echo(f"\nreport: {made.report}", err=json)
+    echo(as_json(table) if json else f"\n{as_text(table)}")
+    echo(f"\nreport: {made.report}", err=json)

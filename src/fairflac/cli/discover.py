@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import OWN_IMAGES, AllowOutside, Data, Json, LabelColumn, PathColumn, Seed, Strict
+from fairflac.cli.options import OWN_IMAGES, AllowOutside, Data, Json, LabelColumn, PathColumn, Seed, Strict, echo
 
 FEATURES_HELP = (
     "A .npy file with a row for each image in the order of the listing, or a model (see fairflac audit); without it "
@@ -75,5 +75,5 @@ def discover_command(
 
     from fairflac.discovering.page import as_json, as_text
 
-    typer.echo(json_format.dumps(as_json(found), indent=1, allow_nan=False) if json else as_text(found))
-    typer.echo(f"groups: {found.groups}\npage:   {found.page}", err=json)
+    echo(json_format.dumps(as_json(found), indent=1, allow_nan=False) if json else as_text(found))
+    echo(f"groups: {found.groups}\npage:   {found.page}", err=json)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Data, Json, Runs
+from fairflac.cli.options import Data, Json, Runs, echo
 
 
 def doctor(
@@ -28,10 +28,10 @@ def doctor(
         found["precision auto means"] = f"{precision} for the demo (each network is measured)"
         found["one step of the demo"] = f"{1000 * seconds:.0f} ms"
     if json:
-        typer.echo(json_format.dumps(found, indent=1))
+        echo(json_format.dumps(found, indent=1))
         return
     for name, value in found.items():
-        typer.echo(f"{name:<22}{value}")
+        echo(f"{name:<22}{value}")
 
 
 def _writable(folder: Path) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Json, Strict
+from fairflac.cli.options import Json, Strict, echo
 
 
 def embed_command(
@@ -33,8 +33,8 @@ def embed_command(
     n, width = found.features.shape
     if json:
         said = {"files": [str(path) for path in found.files], "images": n, "features": width}
-        typer.echo(json_format.dumps({**said, "unreadable": found.unreadable}, indent=1))
+        echo(json_format.dumps({**said, "unreadable": found.unreadable}, indent=1))
     else:
-        typer.echo(f"{n} images, {width} features each: {' and '.join(map(str, found.files))}")
+        echo(f"{n} images, {width} features each: {' and '.join(map(str, found.files))}")
     if found.unreadable:
         tell(f"{len(found.unreadable)} files cannot be read as images; left out")

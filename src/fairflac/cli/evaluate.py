@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Data, Json, Set
+from fairflac.cli.options import Data, Json, Set, echo
 
 
 class SplitName(StrEnum):
@@ -47,12 +47,12 @@ def evaluate_command(
     if json:
         about = {"run": str(run), "dataset": found.dataset, "split": found.split, "n": len(table)}
         more = {} if searched is None else retrieval_json(searched)
-        typer.echo(json_format.dumps({**about, **measurement_json(table, names, training_images), **more}, indent=1))
+        echo(json_format.dumps({**about, **measurement_json(table, names, training_images), **more}, indent=1))
         return
     config = found.run.config
     where = f"{on or name_of(config)}, {split} split"
     known = labels(found.run).cell
-    typer.echo(f"{config['method']} (labels: {known}) on {where}, seed {config['seed']}, {len(table)} images")
-    typer.echo(measurement_text(table, names, training_images))
+    echo(f"{config['method']} (labels: {known}) on {where}, seed {config['seed']}, {len(table)} images")
+    echo(measurement_text(table, names, training_images))
     if searched is not None:
-        typer.echo(retrieval_text(searched))
+        echo(retrieval_text(searched))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Json
+from fairflac.cli.options import Json, echo
 
 
 def export_command(
@@ -30,11 +30,11 @@ def export_command(
         places = {"file": str(done.file), "card": str(done.card), "picture": str(done.picture)}
         size = {"bytes": done.file.stat().st_size}
         steps = {"preprocessing": str(done.preprocessing)} if done.preprocessing else {}
-        typer.echo(json_format.dumps({**places, **size, **steps, "parity": done.parity._asdict()}, indent=1))
+        echo(json_format.dumps({**places, **size, **steps, "parity": done.parity._asdict()}, indent=1))
         return
     difference = f"{done.parity.largest_difference:.0e}"
-    typer.echo(f"{done.file} ({done.file.stat().st_size:,} bytes)")
-    typer.echo(f"answers as the run does: {done.parity.images} images, largest difference of a logit {difference}")
+    echo(f"{done.file} ({done.file.stat().st_size:,} bytes)")
+    echo(f"answers as the run does: {done.parity.images} images, largest difference of a logit {difference}")
     if done.preprocessing:
-        typer.echo(f"how images become its input: {done.preprocessing}")
-    typer.echo(f"model card: {done.card}")
+        echo(f"how images become its input: {done.preprocessing}")
+    echo(f"model card: {done.card}")

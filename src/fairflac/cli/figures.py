@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Json
+from fairflac.cli.options import Json, echo
 
 
 def figures(
@@ -30,8 +30,8 @@ def figures(
     for line in save_figures(finished_runs(runs), folder, only):
         said.append(line)
         if not json:
-            typer.echo(line)
+            echo(line)
     if json:
         drawn = [line for line in said if Path(line).is_file()]
         missing = [line for line in said if line not in drawn]
-        typer.echo(json_format.dumps({"files": drawn, "not_drawn": missing}, indent=1))
+        echo(json_format.dumps({"files": drawn, "not_drawn": missing}, indent=1))

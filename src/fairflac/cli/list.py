@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Json
+from fairflac.cli.options import Json, echo
 from fairflac.config import plugins
 from fairflac.errors import UserError
 from fairflac.system.tables import text_table
@@ -32,9 +32,9 @@ def list_names(
         return _print_page(kind)
     entries = _entries(kind)
     if json:
-        typer.echo(json_format.dumps(entries, indent=1))
+        echo(json_format.dumps(entries, indent=1))
         return
-    typer.echo(text_table(list(entries.items()), "<<"))
+    echo(text_table(list(entries.items()), "<<"))
 
 
 def _entries(kind: ListName) -> dict[str, str]:
@@ -71,7 +71,7 @@ def _print_page(kind: ListName) -> None:
         from fairflac.api.pages import api_page as page
     else:
         raise UserError("--markdown is for methods, datasets and api: fairflac list methods --markdown")
-    typer.echo(page(), nl=False)
+    echo(page().removesuffix("\n"))
 
 
 def _with_licence(dataset: type) -> str:

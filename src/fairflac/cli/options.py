@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from fairflac.cli import completion
 from fairflac.system.files import data_root
 from fairflac.system.progress import be_quiet
+from fairflac.system.tables import printable
 
 
 class LoggerChoice(StrEnum):
@@ -61,6 +62,11 @@ Plugin = Annotated[
         "--plugin", metavar="FILE", help="A file with a method, dataset, network or metric of yours; for every command."
     ),
 ]
+
+
+def echo(text: object, *, err: bool = False, colour: str | None = None) -> None:
+    """The one way to print: names out of files must not command a terminal."""
+    typer.secho(printable(str(text)), fg=colour, err=err)
 
 
 class Commands(TyperGroup):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import AllowOutside, Json, PathColumn, Strict
+from fairflac.cli.options import AllowOutside, Json, PathColumn, Strict, echo
 
 
 def predict_command(
@@ -62,8 +62,8 @@ def predict_command(
     text = {".csv": predicted.as_csv, ".json": predicted.as_json, ".txt": predicted.as_text}[kind](found)
     if output:
         write_text(output, text)
-        typer.echo(f"{len(predicted.readable(found))} images in {output}")
+        echo(f"{len(predicted.readable(found))} images in {output}")
     else:
-        typer.echo(text.rstrip("\n"))
+        echo(text.rstrip("\n"))
     if broken:
         tell(f"{broken}; left out", even_quietly=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Json
+from fairflac.cli.options import Json, echo
 
 
 def report_command(
@@ -24,7 +24,7 @@ def report_command(
 
     if json:
         places = [str(run.path) for run in found]
-        typer.echo(json_format.dumps({"page": str(output), "runs": places}, indent=1))
+        echo(json_format.dumps({"page": str(output), "runs": places}, indent=1))
         return
     results = sum(map(is_result, found))
-    typer.echo(f"{results} run{'' if results == 1 else 's'} in {output}")
+    echo(f"{results} run{'' if results == 1 else 's'} in {output}")

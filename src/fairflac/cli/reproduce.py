@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairflac.cli import completion
-from fairflac.cli.options import Data, Json, Logger, LoggerChoice, Runs
+from fairflac.cli.options import Data, Json, Logger, LoggerChoice, Runs, echo
 
 if TYPE_CHECKING:
     from fairflac.reproduction.pipeline import Reproduction
@@ -84,10 +84,10 @@ def reproduce_command(
         rebuild=rebuild is not None,
     )
     if made.text:
-        typer.echo(made.text["json" if json else "md"])
-        typer.echo(f"written: {made.files[0].with_suffix('')}.{{{','.join(made.text)}}}", err=True)
+        echo(made.text["json" if json else "md"])
+        echo(f"written: {made.files[0].with_suffix('')}.{{{','.join(made.text)}}}", err=True)
     for line in (*made.files, *made.notes) if not made.text else ():
-        typer.echo(line)
+        echo(line)
     _say_what_failed(made)
 
 
@@ -121,7 +121,7 @@ def _list(scale: ScaleName, name: str | None, json: bool) -> None:
 
     tell("measuring a training step of each network…")
     listed = contents(scale.value, name)
-    typer.echo(as_json(listed) if json else as_text(listed, scale.value))
+    echo(as_json(listed) if json else as_text(listed, scale.value))
 
 
 def _say_what_failed(made: "Reproduction") -> None:
@@ -129,7 +129,7 @@ def _say_what_failed(made: "Reproduction") -> None:
     if made.failed:
         first, reason = next(iter(made.failed.items()))
         message = f"{len(made.failed)} of {made.runs} runs failed; the first, {first}: {reason}"
-        typer.secho(f"fairflac: {message}", fg="red", err=True)
+        echo(f"fairflac: {message}", colour="red", err=True)
         raise typer.Exit(1)
 
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from fairflac.cli.options import echo
+
 
 def serve_command(
     runs: Annotated[Path, typer.Argument(help="A folder with runs in it.")] = Path("runs"),
@@ -20,7 +22,7 @@ def serve_command(
     from fairflac.api.runs import serve
 
     def started(address: str) -> None:
-        typer.echo(f"{runs} at {address} (Ctrl-C stops it)")
+        echo(f"{runs} at {address} (Ctrl-C stops it)")
         if show:
             typer.launch(address)
 

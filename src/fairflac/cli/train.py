@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import AnySeed, Data, DatasetName, Json, Logger, LoggerChoice, MethodName, Runs, Set, Strict
+from fairflac.cli.options import (
+    AnySeed,
+    Data,
+    DatasetName,
+    Json,
+    Logger,
+    LoggerChoice,
+    MethodName,
+    Runs,
+    Set,
+    Strict,
+    echo,
+)
 
 
 def train_command(
@@ -60,11 +72,11 @@ def train_command(
 
     table = rows([run])
     for words in sentences(alarms(run)):
-        typer.echo(f"{words}\n", err=json)
+        echo(f"{words}\n", err=json)
     if table:
-        typer.echo(as_json(table) if json else as_text(table))
+        echo(as_json(table) if json else as_text(table))
     else:  # a bias model: it has no groups, and is no row of results
-        typer.echo(f"bias model of {run.config['target']}: accuracy {run.result['test']['accuracy']:.1%}")
-    typer.echo(f"run: {run.path}", err=json)
+        echo(f"bias model of {run.config['target']}: accuracy {run.result['test']['accuracy']:.1%}")
+    echo(f"run: {run.path}", err=json)
     if table and report and run.report.exists():
-        typer.echo(f"report: {run.report}", err=json)
+        echo(f"report: {run.report}", err=json)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairflac.cli.options import Data, DatasetName, Json, Logger, LoggerChoice, MethodName, Runs, Seed, Set
+from fairflac.cli.options import Data, DatasetName, Json, Logger, LoggerChoice, MethodName, Runs, Seed, Set, echo
 from fairflac.config import plugins
 from fairflac.errors import UserError
 from fairflac.system.files import data_root
@@ -63,7 +63,7 @@ def tune_command(
     places = [("--runs", runs, RUNS), ("--data", data, data_root())]
     changed = [word for name, here, usual in places if here != usual for word in (name, str(here))]
     command = train_command(found, *changed, *plugins.as_words())
-    typer.echo(as_json(found, command) if json else as_text(found, command))
+    echo(as_json(found, command) if json else as_text(found, command))
 
 
 def _searched(texts: list[str]) -> dict[str, str]:

@@ -3,7 +3,6 @@
 It takes the place of a recipe: what it says holds, whatever the recipes of this version say. Imports no torch.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from fairflac.config.options import lookup, training_options
 from fairflac.config.settings import MAX_SEED, overlay, split_stage_one
 from fairflac.errors import UserError, unknown
 from fairflac.runs.directory import CONFIG
+from fairflac.system.parse import parse_toml
 
 SECTIONS = ("data_options", "net_options", "method_options", "train")
 KEYS = ("dataset", "method", "net", "seed", "target", *SECTIONS, "bias_model", "biased_net")
@@ -57,10 +57,10 @@ def read_config(path: Path) -> ConfigFile:
     if not file.is_file():
         raise UserError(f"there is no config file '{file}': give the {CONFIG} of a run, or its folder")
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = parse_toml(file.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise UserError(f"'{file}' is no text: give the {CONFIG} of a run") from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise UserError(f"'{file}' is not TOML: {error}") from error
     _check(file, content)
     seed = content["seed"]

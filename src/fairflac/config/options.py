@@ -8,7 +8,6 @@ imported, names are therefore read from the source.
 import ast
 import inspect
 import sys
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from fairflac.config import plugins
 from fairflac.errors import UserError, hint, in_plain_words, unknown
+from fairflac.system.parse import parse_toml
 
 Component = Literal["dataset", "method", "net"]
 # Where each kind is registered: the package, and the variable that holds what has a name.
@@ -72,8 +72,8 @@ def parse_assignments(pairs: list[str]) -> dict[str, Any]:
         if not equals or not key:
             raise UserError(f"'{pair}' sets nothing: give key=value, for example epochs=10")
         try:
-            parsed[key] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+            parsed[key] = parse_toml(f"value = {text}")["value"]
+        except ValueError:
             parsed[key] = text.strip()
     return parsed
 

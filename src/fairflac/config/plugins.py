@@ -98,7 +98,10 @@ def _installed(group: str) -> tuple[EntryPoint, ...]:
 def _text(path: str) -> str:
     if not Path(path).is_file():
         raise UserError(f"there is no plug-in '{path}': check {VARIABLE}")
-    return Path(path).read_text()
+    try:
+        return Path(path).read_text()
+    except UnicodeDecodeError as error:
+        raise UserError(f"the plug-in '{path}' is no text: give a Python file") from error
 
 
 def _attempt(origin: str, work: Callable[[], T]) -> T:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 from fairflac.config.run_config import RunConfig
 from fairflac.reproduction.plan import Job
@@ -84,7 +85,8 @@ class _Process:
             return JobResult(**json.loads(answer))
         except ValueError:
             how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-            return JobResult("lost", f"its process {how} (what it said: {self.log})")
+            status: Literal["killed", "lost"] = "killed" if code == -signal.SIGKILL else "lost"
+            return JobResult(status, f"its process {how} (what it said: {self.log})")
 
     def stop(self) -> None:
         with suppress(BrokenPipeError):

@@ -26,9 +26,10 @@ TICK_SECONDS = 0.25  # between two looks at the workers
 
 @dataclass(frozen=True)
 class JobResult:
-    """How the work on a run ended. What is `lost` may succeed when it is tried again, what `failed` will not."""
+    """How the work on a run ended. What is `lost` may succeed when it is tried again, what `failed` will not. What was
+    `killed` is lost too, and may have been killed because memory ran out."""
 
-    status: Literal["done", "failed", "lost", "in use", "stopped"]
+    status: Literal["done", "failed", "lost", "killed", "in use", "stopped"]
     reason: str = ""
 
 
@@ -43,6 +44,9 @@ class JobListener(Protocol):
     def finished(self, job: Job) -> None: ...
 
     def failed(self, job: Job, reason: str) -> None: ...
+
+    def say(self, text: str) -> None:
+        """A line about all of them."""
 
 
 class Executor(Protocol):
@@ -62,7 +66,7 @@ class Worker(Protocol):
         """None until it has ended."""
 
     def stop(self) -> None:
-        """CallStore it to save and end; does not wait for it."""
+        """Tell it to save and end; does not wait for it."""
 
 
 class WorkerPool(Protocol):
@@ -152,6 +156,7 @@ class _JobQueue:
         self.elsewhere: dict[str, Job] = {}  # waiting for a process that is not ours to finish it
         self.reasons: dict[str, str] = {}  # of failures
         self.losses: Counter[str] = Counter()
+        self.capacity = pool.capacity
         self.shares: dict[str, float] = {}  # that the listener knows of
         self.stopping = False
 
@@ -164,7 +169,7 @@ class _JobQueue:
                 self.listener.finished(self.waiting.pop(key))
             elif job.needs in self.reasons:
                 self._fail(self.waiting.pop(key), f"its bias model failed: {self.reasons[job.needs]}")
-            elif job.needs in self.waiting or job.needs in self.workers or len(self.workers) >= self.pool.capacity:
+            elif job.needs in self.waiting or job.needs in self.workers or len(self.workers) >= self.capacity:
                 continue
             elif run.in_use:
                 self.elsewhere[key] = job
@@ -185,7 +190,7 @@ class _JobQueue:
             elif result.status == "in use" or self.stopping:
                 self.waiting[key] = job
             else:
-                self._again(job, result.reason)
+                self._again(job, result)
 
     def tell(self) -> None:
         """Report what run directories show of the runs that are being made, by us or by others."""
@@ -200,7 +205,7 @@ class _JobQueue:
                 self.listener.progress(job, share)
 
     def stop(self) -> None:
-        """CallStore all workers to stop, and wait until they have saved."""
+        """Tell all workers to stop, and wait until they have saved."""
         self.stopping = True
         self.let_go()
         while self.workers:
@@ -211,11 +216,18 @@ class _JobQueue:
         for _, worker in self.workers.values():
             worker.stop()
 
-    def _again(self, job: Job, reason: str) -> None:
-        """A run whose worker was lost goes on from its checkpoint."""
-        self.losses[job.key] += 1
+    def _again(self, job: Job, result: JobResult) -> None:
+        """A run whose worker was lost goes on from its checkpoint. If it was killed beside others, memory may have run
+        out: from then on fewer run at a time, and that it could not go on is not held against it."""
+        if result.status == "killed" and self.workers and self.capacity > 1:
+            self.capacity = max(1, min(self.capacity - 1, len(self.workers)))
+            self.listener.say(
+                f"{job.key}: {result.reason}. Memory may have run out: no more than {self.capacity} at a time now"
+            )
+        else:
+            self.losses[job.key] += 1
         if self.losses[job.key] > self.retries:
-            self._fail(job, reason)
+            self._fail(job, result.reason)
         else:
             self.waiting[job.key] = job
 
@@ -250,8 +262,11 @@ class OverallProgress:
         self.progress(job, 1.0)
 
     def failed(self, job: Job, reason: str) -> None:
-        self.meter.say(f"{job.key}: {reason}")
+        self.say(f"{job.key}: {reason}")
         self.finished(job)
+
+    def say(self, text: str) -> None:
+        self.meter.say(text)
 
     def _note(self) -> None:
         self.meter.note(f"{self.ended}/{self.runs} runs")

@@ -17,6 +17,7 @@ from fairflac.reporting.provenance import SELECTION, machines
 from fairflac.reproduction.plan import ColumnHead, PlannedCell, TablePlan
 from fairflac.reproduction.published import PublishedValue
 from fairflac.runs.directory import Run
+from fairflac.system.parse import parse_json
 from fairflac.system.progress import duration
 from fairflac.system.tables import markdown_table
 
@@ -137,7 +138,7 @@ def _value(run: Run, planned: PlannedCell) -> float | None:
         path = result_on(run, planned.test_on)
         if not path.exists():
             return None
-        test = json.loads(path.read_text())
+        test = parse_json(path.read_text())
     value = test.get(planned.metric)
     return None if value is None else float(value)
 

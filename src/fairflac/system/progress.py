@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from fairflac.errors import UserError
+from fairflac.system.tables import printable
 
 PLAIN_SECONDS = 15.0  # between two plain lines
 UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -50,7 +51,7 @@ class _Silent:
 class _Bar:
     def __init__(self, progress: Progress, stage: "_Stage", total: int, done: int) -> None:
         self.progress, self.stage = progress, stage
-        self.task = progress.add_task(stage.label, total=total, completed=done, note="", whole="")
+        self.task = progress.add_task(printable(stage.label), total=total, completed=done, note="", whole="")
 
     def advance(self, steps: int = 1) -> None:
         self.progress.advance(self.task, steps)
@@ -59,10 +60,10 @@ class _Bar:
         self.progress.update(self.task, whole="" if whole is None else f"in all {duration(whole)}")
 
     def note(self, text: str) -> None:
-        self.progress.update(self.task, note=text)
+        self.progress.update(self.task, note=printable(text))
 
     def say(self, text: str) -> None:
-        self.progress.console.print(text, style="yellow", markup=False, highlight=False)
+        self.progress.console.print(printable(text), style="yellow", markup=False, highlight=False)
 
 
 class _Lines:
@@ -81,13 +82,13 @@ class _Lines:
         share, whole = f"{stage.done / stage.total:4.0%}", stage.whole
         line = f"{stage.label}  {share}  {self.text}  {stage.elapsed:.0f} s, {stage.left:.0f} s left"
         also = "" if whole is None else f"; all of it: about {duration(whole)} left"
-        print(line + also, file=sys.stderr, flush=True)
+        print(printable(line + also), file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
         self.text = text
 
     def say(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
 
 
 _quiet = False
@@ -106,7 +107,7 @@ def is_quiet() -> bool:
 def tell(text: str, *, even_quietly: bool = False) -> None:
     """A line for the person who started this, outside of any bar; `even_quietly`: something is not as it should be."""
     if even_quietly or not _quiet:
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
 
 
 _work: dict[str, float] | None = None  # of all stages, by label; None: nobody has said what is to come
@@ -182,10 +183,10 @@ def meter(label: str, total: int, *, done: int = 0, silent: bool = False) -> Ite
         yield _Silent()
     elif console.is_terminal:
         columns = (
-            TextColumn("{task.description:<16}"),
+            TextColumn("{task.description:<16}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             *(() if stage.later else (TimeElapsedColumn(),)),  # there is no room for everything
             TextColumn("left"),
             TimeRemainingColumn(),

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -20,6 +19,7 @@ from fairflac.config.settings import without
 from fairflac.errors import UserError, unknown
 from fairflac.methods import METHODS
 from fairflac.metrics.selection import ORACLE, VALIDATION_RULES
+from fairflac.system.parse import parse_toml
 from fairflac.system.progress import tell
 
 DECADE = 10.0
@@ -133,8 +133,8 @@ def _number(text: str) -> float:
 
 def _words(text: str) -> list[Any]:
     try:
-        found: list[Any] = tomllib.loads(f"values = [{text}]")["values"]
-    except tomllib.TOMLDecodeError:
+        found: list[Any] = parse_toml(f"values = [{text}]")["values"]
+    except ValueError:
         found = [word.strip() for word in text.split(",")]  # plain words, as settings may be
     return found
 

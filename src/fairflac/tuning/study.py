@@ -21,6 +21,7 @@ from fairflac.reporting.results import rows
 from fairflac.reporting.text import as_text as results
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import write_text
+from fairflac.system.parse import parse_json
 from fairflac.system.progress import tell
 from fairflac.system.tables import text_table
 from fairflac.training.build import load_split
@@ -149,7 +150,7 @@ class Record:
 
     def read(self) -> list[Trial]:
         try:
-            return [Trial(**trial) for trial in json.loads(self.path.read_text())["trials"]]
+            return [Trial(**trial) for trial in parse_json(self.path.read_text())["trials"]]
         except FileNotFoundError:
             return []
         except (ValueError, KeyError, TypeError) as error:
