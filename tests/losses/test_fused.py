@@ -225,8 +225,8 @@ def test_a_long_list_gives_way_to_tiles(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(fused, "WORTH", 1e9)
     for most, lists in ((10**6, True), (50, False)):
         monkeypatch.setattr(fused, "MOST", most)
-        found = fused.listed_flac(b.numpy(), h.detach().numpy(), y.numpy(), FLACLoss().settings)
-        assert (found is not None) == lists
+        problem = fused.PairProblem(b.numpy(), h.detach().numpy(), y.numpy(), FLACLoss().settings)
+        assert (fused.listed_flac(problem) is not None) == lists
         value, gradient = value_and_gradient(FLACLoss(), b, h, y)
         assert_close(value, expected, 1e-10)
         assert_close(gradient, expected_gradient, 1e-10)

@@ -1,4 +1,4 @@
-"""FLAC's loss over the batch of two real processes is that of one process with the joint batch."""
+"""FLAC's loss over the batch of several real processes is that of one process with the joint batch."""
 
 import subprocess
 import sys
@@ -7,30 +7,36 @@ from typing import Any
 
 import pytest
 import torch
+from torch.testing import assert_close
 
-import two_losses
+import several_losses
 from fairflac.losses import FLACLoss, flac_loss
-from two_losses import LOSSES, N, batch, linear
+from fairflac.losses.flac import fused
+from fairflac.losses.gather import Share
+from several_losses import FORMS, LOSSES, SPLITS, N, batch, linear
 
 
 @pytest.fixture(scope="module")
-def of_two(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    folder, script = tmp_path_factory.mktemp("two"), Path(two_losses.__file__)
-    workers = [subprocess.Popen([sys.executable, str(script), str(folder), str(rank)]) for rank in range(2)]
-    assert [worker.wait(timeout=120) for worker in workers] == [0, 0]
-    return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(2)]
+def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, script = tmp_path_factory.mktemp("several"), Path(several_losses.__file__)
+    subprocess.run([sys.executable, str(script), str(folder)], check=True, timeout=120)
+    return folder
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_two_processes_equal_one_with_the_joint_batch(name: str, of_two: list[dict[str, Any]]) -> None:
-    (b, x, y), loss, net = batch(), LOSSES[name](), linear()
+@pytest.mark.parametrize("sizes", SPLITS, ids=str)
+def test_several_processes_equal_one_with_the_joint_batch(name: str, sizes: tuple[int, ...], together: Path) -> None:
+    (b, x, y), loss, net = batch(sum(sizes)), LOSSES[name](), linear()
     value = loss(b, net(x), y)
     value.backward()
     assert loss.stats["pairs"] > 0
-    for result in of_two:
-        torch.testing.assert_close(result[name]["value"], value.detach())
-        torch.testing.assert_close(result[name]["gradient"], net.weight.grad)
-        assert result[name]["pairs"] == loss.stats["pairs"]
+    for rank in range(len(sizes)):
+        results = torch.load(together / f"{rank} of {len(sizes)}.pt", weights_only=True)[str(sizes)]
+        for form in FORMS:
+            found: dict[str, Any] = results[f"{name} {form}"]
+            assert_close(found["value"], value.detach())
+            assert_close(found["gradient"], net.weight.grad)
+            assert_close(found["stats"], loss.stats)
 
 
 def test_there_is_something_to_gather() -> None:
@@ -42,9 +48,27 @@ def test_there_is_something_to_gather() -> None:
     assert half.stats["pairs"] < whole.stats["pairs"] / 2
 
 
-def test_batches_of_unequal_size_are_told(of_two: list[dict[str, Any]]) -> None:
-    for result in of_two:
-        assert "12, 11" in result["uneven"] and "drop_last" in result["uneven"]
+def test_each_process_computes_its_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """N²/P distances of either model, and as many again for the threshold; one process takes the triangle for that."""
+    computed: list[int] = []
+    tile = fused.Points.tile
+
+    def counted(points: fused.Points, rows: slice, first: int = 0) -> Any:
+        found = tile(points, rows, first)
+        computed.append(found.shape[0] * found.shape[1])
+        return found
+
+    monkeypatch.setattr(fused.Points, "tile", counted)
+    monkeypatch.setattr(Share, "largest", lambda _, x: x)
+    monkeypatch.setattr(Share, "summed", lambda _, x: x)
+    (b, x, y), settings, work = batch(), FLACLoss().settings, {}
+    for processes in (2, 4):
+        computed.clear()
+        share = Share(slice(0, N // processes), processes)
+        problem = fused.PairProblem(b, x, y, settings, share)
+        fused.tiled_flac(problem)
+        work[processes] = sum(computed)
+    assert work == {2: 4 * N * N // 2, 4: 4 * N * N // 4}  # asked for; the bias model's are kept and computed once
 
 
 def test_one_process_has_nothing_to_gather() -> None:

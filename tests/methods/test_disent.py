@@ -106,6 +106,7 @@ def test_the_swap_begins_after_the_warm_up_and_is_counted_in_the_checkpoint(kind
     resumed = make(kind, warm_up=3)
     resumed.load_state_dict(method.state_dict())
     resumed.difficulty.y = method.difficulty.y
+    resumed.begin_epoch(0, [])
     swaps += [float(resumed.step(batch, lambda loss, *groups: None)["swap"]) for _ in range(2)]
     assert swaps[:4] == [0, 0, 0, 0] and swaps[4] > 0
 

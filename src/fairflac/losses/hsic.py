@@ -64,6 +64,6 @@ def _hollow_kernel(z: Tensor, kernel: Similarity, sigma: Width) -> Tensor:
 def _square(distances: Tensor, sigma: Width) -> Tensor | float:
     """(N, N) squared distances → σ²."""
     if sigma == "median":
-        apart = ~torch.eye(len(distances), dtype=torch.bool, device=distances.device)
-        return distances[apart].median().clamp_min(NARROWEST)
+        itself = torch.eye(len(distances), dtype=torch.bool, device=distances.device)
+        return distances.masked_fill(itself, torch.nan).nanmedian().clamp_min(NARROWEST)
     return distances.mean().clamp_min(NARROWEST) if sigma == "mean" else sigma**2

@@ -191,8 +191,7 @@ class GroupWeights(nn.Module):
 
 def group_means(values: Tensor, group: Tensor, groups: int) -> tuple[Tensor, Tensor]:
     """(B,) values by group → (G,) means, 0 where the batch has none, and (G,) whether it has any."""
-    counts = group.bincount(minlength=groups)
-    sums = values.new_zeros(groups).index_add(0, group, values)
+    sums, counts = (values.new_zeros(groups).index_add(0, group, x) for x in (values, torch.ones_like(values)))
     return sums / counts.clamp_min(1), counts > 0
 
 

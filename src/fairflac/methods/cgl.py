@@ -113,7 +113,8 @@ class CGL(Method):
         ce = F.cross_entropy(output.logits, batch.y)
         # Dependence is a matter of the batch of all processes.
         features, y = gather(F.normalize(output.features)), gather(batch.y)
-        bias = F.one_hot(gather(self.attributes[batch.index]), self.spec.num_bias).to(features.dtype)
+        values = torch.arange(self.spec.num_bias, device=features.device)
+        bias = (gather(self.attributes[batch.index])[:, None] == values).to(features.dtype)  # one-hot
         classes = [(features[y == c], bias[y == c]) for c in range(self.spec.num_classes)]
         dependence = torch.stack([hsic(*members, sigma="mean") for members in classes]).sum()
         loss = ce + self.lam * dependence

@@ -50,6 +50,10 @@ class Disentangling(Method, ABC):
         self.warm_up = warm_up
         self.difficulty = RelativeDifficulty(spec.num_classes, loss_decay)
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+        self.done = 0  # the same number where no device has to be asked
+
+    def begin_epoch(self, epoch: int, training_set: Iterable[Batch]) -> None:
+        self.done = int(self.steps)
 
     @abstractmethod
     def kept(self, batch: Batch) -> Tensor:
@@ -69,10 +73,11 @@ class Disentangling(Method, ABC):
         weights = self.difficulty(batch.index, F.cross_entropy(biased_logits, batch.y, reduction="none"), ce)
         apart = (weights * ce).mean() + self.lam_dis * self._easy(biased_logits, batch.y, kept)
         swap = torch.zeros_like(apart)
-        if self.steps > self.warm_up:  # as in the public code, whose first step is number 0
+        if self.done > self.warm_up:  # as in the public code, whose first step is number 0
             swap = self._swap_loss(own, biased, batch.y, kept, weights)
         loss = apart + self.lam_swap * swap
         minimise(loss)
+        self.done += 1
         self.steps += 1
         return {"loss": loss.detach(), "apart": apart.detach(), "swap": swap.detach(), "weight": weights.mean()}
 

@@ -13,7 +13,7 @@ from fairflac.errors import UserError
 from fairflac.losses.alpha import GradientBalance
 from fairflac.losses.contrastive import supcon_loss
 from fairflac.losses.flac import Divergence, FLACLoss, Kernel, Pairs, Reduction, Targets
-from fairflac.losses.gather import gather
+from fairflac.losses.gather import gather, own_share
 from fairflac.losses.reweighting import PAIR_SHARE, Balance, BalancedGroups
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, PairedSampling, TaskSpec
@@ -115,10 +115,10 @@ class PairMatching(Method, ABC):
         if self.groups is not None:
             logits = self.groups.adjusted(logits, batch.bias_logits.repeat(views, 1))
         ce = F.cross_entropy(logits, y)
-        # Pairs are formed over the batch of all processes.
+        # Pairs are formed over the batch of all processes; each computes those of its own samples with all others.
         features, all_y = gather(output.features), gather(y)
         matched = matched_output(batch.bias_logits, batch.bias_features, self.bias_output)
-        flac = self.flac(gather(matched.repeat(views, 1)), features, all_y)
+        flac = self.flac.of_share(gather(matched.repeat(views, 1)), features, all_y, own_share(len(y)))
         terms = {"ce": ce, "flac": flac}
         task = self.ce_weight * ce
         if self.supcon:

@@ -54,7 +54,8 @@ class HEX(Method):
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
         # Lengths and the projection are over the batch of all processes.
         y, logits, texture = gather(batch.y), gather(self.net(batch.x).logits), gather(self.texture(batch.x))
-        by_texture = self.texture_head(F.normalize(texture, dim=0))  # F_G
+        # In fp32: in fp16 the smallest length that a column is divided by is zero.
+        by_texture = self.texture_head(F.normalize(texture.float(), dim=0))  # F_G
         everything = logits + by_texture  # F_A
         rest = project_out(everything, by_texture, self.ridge)
         loss = F.cross_entropy(rest, y)

@@ -4,10 +4,14 @@ Read `textbook.py` first: the formulas are the same. From the bottom upwards her
 where they are few (`listed_flac`, on the CPU) and masks tiles of the N × N matrix elsewhere (`tiled_flac`). On the CPU
 numpy takes half the time for all but matrix products and scattering: a call costs less, and comparing or searching a
 million elements takes torch ten times as long. So what both forms share is written for either.
+
+With several processes each computes its own rows of the N × N matrix, its `Share`: a row's distribution (Eq. 3, 4)
+needs nobody else, the threshold and the sums of all rows are a few numbers, and a row's pull on other samples reaches
+them when gradients are added up. Nothing here waits for a device: what depends on values stays there.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -18,7 +22,8 @@ from numpy.typing import NDArray
 from torch import Tensor, from_numpy, mm
 
 from fairflac.errors import NotFinite
-from fairflac.losses.flac.textbook import DISTANCE_EPS, ROW_EPS, TINY, Divergence, Kernel, Pairs, Settings, Threshold
+from fairflac.losses.flac.textbook import DISTANCE_EPS, ROW_EPS, TINY, Divergence, Kernel, Pairs, Settings
+from fairflac.losses.gather import Share
 
 # A Tensor or an ndarray, of which only is asked what both know under the same name.
 Array: TypeAlias = Any
@@ -39,10 +44,11 @@ def row_products(a: Array, b: Array) -> Array:
     return (a * b).sum(1) if isinstance(a, Tensor) else np.vecdot(a, b)
 
 
-def to_host(scalars: Sequence[Array]) -> list[float]:
-    """All at once, to wait for the device once."""
-    values: list[float] = torch.stack([*scalars]).tolist() if isinstance(scalars[0], Tensor) else [*map(float, scalars)]
-    return values
+def precise(x: Array) -> Array:
+    """() → the same in double: a number where that is at hand, a tensor where reading it would wait for a device."""
+    if not isinstance(x, Tensor) or x.is_cpu:
+        return np.float64(x)
+    return x if x.device.type == "mps" else x.double()  # Apple's GPUs have no double
 
 
 @dataclass(frozen=True)
@@ -76,21 +82,13 @@ class Similarity:
         alive = value > xp.finfo(value.dtype).tiny  # where K has vanished it does not move
         return value, alive * -0.5 if self.kernel == "rbf" else xp.where(alive, -0.25 / value, 0)
 
-    def at(self, squared: float) -> float:
-        """K(s) of one pair."""
-        if self.kernel == "cosine":
-            return 1 - squared / 4
-        if self.kernel == "rbf":
-            return math.exp(-squared / 2)
-        return 1 / (1 + math.pow(squared + DISTANCE_EPS, self.exponent / 2))
-
-    def inverse(self, similarity: float) -> float:
-        """The s at which K(s) = similarity; not above zero where K never gets that large."""
+    def inverse(self, similarity: Array) -> Array:
+        """The s at which K(s) = similarity, a `precise` number; not above zero where K never gets that large."""
         if self.kernel == "cosine":
             return 4 * (1 - similarity)
         if self.kernel == "rbf":
-            return -2 * math.log(similarity)
-        return math.pow(max(1 / similarity - 1, 0), 2 / self.exponent) - DISTANCE_EPS
+            return -2 * namespace(similarity).log(similarity)
+        return (1 / similarity - 1).clip(0) ** (2 / self.exponent) - DISTANCE_EPS
 
     def _power(self, shifted: Array) -> Array:
         """√shifted^exponent; two roots are several times faster than a power."""
@@ -119,12 +117,12 @@ MIN_ROWS = 32
 SEVERAL = 512
 
 
-def row_tiles(n: int) -> list[slice]:
-    """Cut n rows into tiles of about `TILE` distances each."""
-    height = max(TILE // n, MIN_ROWS)
+def row_tiles(n: int, rows: slice | None = None) -> list[slice]:
+    """Cut some or all of n rows into tiles of about `TILE` distances each."""
+    rows, height = rows or slice(0, n), max(TILE // max(n, 1), MIN_ROWS)
     if n >= SEVERAL:
         height = min(height, -(-n // 4))
-    return [slice(start, min(start + height, n)) for start in range(0, n, height)]
+    return [slice(start, min(start + height, rows.stop)) for start in range(rows.start, rows.stop, height)]
 
 
 class Points:
@@ -191,53 +189,71 @@ TIE = 4
 
 
 class Limits(NamedTuple):
-    """The threshold of Eq. 2 moved to squared distances, so that no root is taken of N² elements."""
+    """The threshold of Eq. 2 moved to squared distances, so that no root is taken of N² elements; `precise` numbers."""
 
-    same: float  # below it two samples share the attribute
-    different: float  # from it on they do not
-    threshold: float  # in kernel units
-    spread: float  # largest minus smallest similarity
+    same: Array  # below it two samples share the attribute
+    different: Array  # from it on they do not
+    threshold: Array  # in kernel units
+    spread: Array  # largest minus smallest similarity
 
 
-def attribute_limits(b: Points, h: Points, tiles: list[slice], similarity: Similarity, rule: Threshold) -> Limits:
+@np.errstate(divide="ignore")  # where all similarities vanish
+def attribute_limits(b: Points, h: Points, tiles: list[slice], share: Share, settings: Settings) -> Limits:
     """Midway between the largest and the smallest similarity of the bias model (Eq. 2).
 
     `midrange` takes them over the whole matrix, whose diagonal fixes the maximum, and a tie is in neither set (what the
     released code does); `midrange-off-diagonal` over pairs of two samples, and a tie counts as different (the paper).
     """
-    itself, nearest, farthest = _extremes(b, h, tiles, off_diagonal=rule == "midrange-off-diagonal")
-    smallest = similarity.at(farthest)
-    threshold = (similarity.at(nearest) + smallest) / 2
+    similarity, off_diagonal = Similarity(settings.kernel, settings.exponent), settings.threshold != "midrange"
+    itself, nearest, farthest = _extremes(b, h, tiles, share, off_diagonal)
+    smallest = similarity.of(farthest)
+    threshold = (similarity.of(nearest) + smallest) / 2
     rounding = TIE * float(namespace(b.rows).finfo(b.rows.dtype).eps)
     same = similarity.inverse(threshold * (1 + rounding))
-    different = same if rule == "midrange-off-diagonal" else similarity.inverse(threshold * (1 - rounding))
-    return Limits(same, different, threshold, similarity.at(itself) - smallest)
+    different = same if off_diagonal else similarity.inverse(threshold * (1 - rounding))
+    return Limits(same, different, threshold, similarity.of(itself) - smallest)
 
 
-def _extremes(b: Points, h: Points, tiles: list[slice], off_diagonal: bool) -> tuple[float, float, float]:
-    """Squared distances of a sample and itself, the nearest and the farthest two samples of the bias model.
-
-    All that the host must know comes over at once, so here also NaN and infinity are found.
-    """
-    nearest, farthest = [], []
+def _extremes(b: Points, h: Points, tiles: list[slice], share: Share, off_diagonal: bool) -> tuple[Array, ...]:
+    """Squared distances of a sample and itself, the nearest and the farthest two samples of the bias model."""
+    minus_nearest, farthest = [], []
     for rows in tiles:
-        squared = b.tile(rows, first=rows.start)  # the other triangle is the same
+        first = rows.start if share.whole else 0  # the other triangle is the same
+        squared = b.tile(rows, first)
         farthest.append(squared.max())
         if off_diagonal:
-            squared.reshape(-1)[:: squared.shape[1] + 1] = math.inf  # never a pair, so nobody else will miss it
-            nearest.append(squared.min())
-    lift = [] if b.lift is None else [b.lift.min()]
-    sum_b, sum_h, *values = to_host([b.squares.sum(), h.squares.sum(), *farthest, *nearest, *lift])
-    for name, total in (("bias_features", sum_b), ("features", sum_h)):
-        if not math.isfinite(total):
+            squared.reshape(-1)[rows.start - first :: squared.shape[1] + 1] = math.inf  # never a pair: nobody misses it
+            minus_nearest.append(-squared.min())
+    _check_finite(b, h)
+    # A sample is at 0 from itself, but for the cosine of nothing but zero rows.
+    itself = precise(0 * b.squares.sum() if b.lift is None else 2 * b.lift.min())
+    outermost = _largest(farthest, 0.0), _largest(minus_nearest, -math.inf)
+    if not share.whole:
+        device = as_tensor(b.rows).device
+        joint = share.largest(torch.stack([torch.as_tensor(x, device=device) for x in outermost]))
+        outermost = precise(joint[0]), precise(joint[1])
+    far, near = outermost[0].clip(0), -outermost[1]
+    if off_diagonal:
+        return itself, namespace(near).where(near == math.inf, itself, near.clip(0)), far
+    return itself, itself, far
+
+
+def _largest(values: list[Array], least: float) -> Array:
+    """`precise`; there may be none."""
+    if values and isinstance(values[0], Tensor) and not values[0].is_cpu:
+        return precise(torch.stack(values).max())
+    return np.float64(max(map(float, values), default=least))
+
+
+def _check_finite(b: Points, h: Points) -> None:
+    """On a device the check would be waited for; there a value that is not finite makes the loss NaN."""
+    for name, points in (("bias_features", b), ("features", h)):
+        total = precise(points.squares.sum())
+        if not isinstance(total, Tensor) and not math.isfinite(total):
             raise NotFinite(
                 f"{name} must be finite, and so must its squares; there is NaN, infinity or a huge value: lower lr, or "
                 "the weight of the loss"
             )
-    # A sample is at 0 from itself, but for the cosine of nothing but zero rows.
-    itself = 2 * values.pop() if lift else 0.0
-    far, near = max(values[: len(farthest)]), min(values[len(farthest) :], default=itself)
-    return itself, max(near, 0.0) if math.isfinite(near) else itself, max(far, 0.0)
 
 
 def in_s(squared: Array, same_class: Array, limits: Limits, pairs: Pairs) -> Array:
@@ -266,6 +282,17 @@ def row_weights(same: Array, different: Array) -> Array:
     return xp.where(both, same / (different + ~both), 1.0)
 
 
+class Sums(NamedTuple):
+    """Over the rows of this process; ndarrays or tensors."""
+
+    value: Array  # ()
+    pairs: Array  # () of S, each counted in both of its rows
+    mixed: Array  # () rows with both kinds of pairs
+    single: Array  # () rows with one partner
+    far: Array  # () pairs whose target is out of reach
+    gradient: Array  # (N, D) in the points of `h`
+
+
 class Result(NamedTuple):
     """Numbers are tensors where reading them would mean to wait for a device."""
 
@@ -275,16 +302,25 @@ class Result(NamedTuple):
 
 
 class PairProblem:
-    """Of tensors or of ndarrays."""
+    """Of tensors or of ndarrays. `limits`: where they are known already."""
 
-    def __init__(self, bias: Array, features: Array, y: Array, settings: Settings) -> None:
+    def __init__(
+        self,
+        bias: Array,
+        features: Array,
+        y: Array,
+        settings: Settings,
+        share: Share | None = None,
+        limits: Limits | None = None,
+    ) -> None:
         self.settings, self.y, self.n = settings, y, y.shape[0]
-        self.tiles = row_tiles(self.n)
+        self.share = share or Share(slice(0, self.n))
+        self.tiles = row_tiles(self.n, self.share.rows)
         self.similarity = Similarity(settings.kernel, settings.exponent)
         self.b, self.h = (Points(x, settings.kernel, settings.normalize) for x in (bias, features))
-        self.limits = attribute_limits(self.b, self.h, self.tiles, self.similarity, settings.threshold)
+        self.limits = limits or attribute_limits(self.b, self.h, self.tiles, self.share, settings)
         unit = settings.normalize or settings.kernel == "cosine"
-        self.floor = self.similarity.at(2.0) if unit else 0.0  # K_0: orthogonal unit rows are at s = 2
+        self.floor = float(self.similarity.of(np.float64(2))) if unit else 0.0  # K_0: orthogonal unit rows are at s = 2
 
     def wanted(self, squared: Array) -> Array:
         """What the bias model's squared distances ask of the trained model's similarities, up to a factor."""
@@ -293,8 +329,14 @@ class PairProblem:
             return xp.where(squared < self.limits.same, xp.full_like(squared, self.floor), xp.ones_like(squared))
         return 1 - self.similarity.of(squared)
 
-    def result(self, value: Array, gradient: Array, pairs: Array, mixed: Array, single: Array, far: Array) -> Result:
-        """From sums over all pairs, and (N, D) the gradient in the points of `h`."""
+    def result(self, sums: Sums) -> Result:
+        """The value of all processes, and W times this one's part of the gradient, as gradients will be averaged."""
+        numbers: Any = sums[:5]
+        if not self.share.whole:
+            device = as_tensor(sums.gradient).device
+            mine = torch.stack([torch.as_tensor(precise(x), device=device) for x in numbers])
+            numbers = [precise(x) for x in self.share.summed(mine)]
+        value, pairs, mixed, single, far = numbers
         divisor = {"sum": 1.0, "mean": pairs + (pairs == 0), "batch": float(max(self.n, 1))}[self.settings.reduction]
         stats = {
             "pairs": pairs,
@@ -304,7 +346,8 @@ class PairProblem:
             "singleton_rows": single / self.n,
             "out_of_reach": far / (pairs + (pairs == 0)),
         }
-        return Result(value / divisor, as_tensor(self.h.gradient_in_features(gradient, divisor)), stats)
+        gradient = self.h.gradient_in_features(sums.gradient, divisor / self.share.processes)
+        return Result(value / divisor, as_tensor(gradient), stats)
 
 
 Floats = NDArray[Any]
@@ -320,55 +363,57 @@ CHUNK = 2**13
 SMALL = 2**16
 
 
-@np.errstate(all="ignore")  # what is not finite is an error already
-def listed_flac(bias: Floats, features: Floats, y: Indices, settings: Settings) -> Result | None:
-    """(N, D_b), (N, D), (N,) → the loss over the pairs (i, j) and (j, i); None if S is too large to be worth a list.
+def listed_flac(batch: PairProblem) -> Sums | None:
+    """The loss over the pairs (i, j) and (j, i), of ndarrays; None if S is too large to be worth a list.
 
     With row j's p = a / A_j and q = k / Z_j, and e = q ∂f/∂q, dL/d log k_ij = e_ij - q_ij Σ_l e_lj. Times d log k / ds
     it is the weight of s_ij = ||h_i - h_j||², whose gradient is 2 (h_i - h_j) for h_i and the opposite for h_j.
     """
-    batch = PairProblem(bias, features, y, settings)
-    pairs = _list_pairs(batch)
+    pairs, settings, n = _list_pairs(batch), batch.settings, batch.n
     if pairs is None:
         return None
-    ends, n = pairs.ravel(), batch.n
+    rows = pairs if batch.share.whole else pairs[:1]  # (R, U): the rows that a pair is in, both or the one that is ours
+    ends = rows.ravel()
     apart = _Differences(batch.h, pairs)
     k, log_slope = batch.similarity.with_log_slope(apart.squared())
     a = batch.wanted(_Differences(batch.b, pairs).squared())
-    class_i, class_j = y[pairs]
-    kinds = np.bincount((pairs + n * (class_i == class_j)).ravel(), minlength=2 * n)
+    class_i, class_j = batch.y[pairs]
+    kinds = np.bincount((rows + n * (class_i == class_j)).ravel(), minlength=2 * n)
     different, same = kinds[:n], kinds[n:]  # (N,) partners of another and of the same class
-    a_and_k = np.maximum((a, k), TINY)[:, None].repeat(2, 1)  # (2, 2, U): of either, and of either row
+    a_and_k = np.maximum((a, k), TINY)[:, None].repeat(len(rows), 1)  # (2, R, U): of either, and of each row
     partners = different + same
-    in_row: Array = partners[pairs]  # (2, U): how many such pairs a row would have
+    in_row: Array = partners[rows]  # (R, U): how many such pairs a row would have
     if settings.balanced_rows:
         weight = row_weights(same, different)
-        factors = np.where(class_i == class_j, 1, weight[pairs])
+        factors = np.where(class_i == class_j, 1, weight[rows])
         a_and_k *= factors
-        in_row = (same + different * weight)[pairs] / factors
-    # A row's sum of both: what each pair brings to its two rows, counted in two ranges of rows.
+        in_row = (same + different * weight)[rows] / factors
+    # A row's sum of both: what each pair brings to its rows, counted in two ranges of rows.
     sums = np.bincount(np.concatenate((ends, ends + n)), a_and_k.ravel(), 2 * n).reshape(2, n)
-    p, q = a_and_k / (sums[:, pairs] + ROW_EPS)  # (2, U) each: of pair and row
+    p, q = a_and_k / (sums[:, rows] + ROW_EPS)  # (R, U) each: of pair and row
     terms, e = pointwise(p, q, settings.divergence)
-    weights = (e - q * np.bincount(ends, e.ravel(), n)[pairs]).sum(0) * (2 * log_slope)
+    weights = (e - q * np.bincount(ends, e.ravel(), n)[rows]).sum(0) * (2 * log_slope)
     mixed, single = np.count_nonzero(different * same), np.count_nonzero(partners == 1)
     far = np.count_nonzero(out_of_reach(p, in_row, batch.floor))
-    return batch.result(terms.sum(), apart.gradient(weights), pairs.size, mixed, single, far)
+    return Sums(terms.sum(), rows.size, mixed, single, far, apart.gradient(weights))
 
 
 def _list_pairs(batch: PairProblem) -> Indices | None:
-    """(2, U): the pairs i < j in S, unless they are too many."""
-    budget = min(WORTH * batch.n**2 // (batch.b.rows.shape[1] + batch.h.rows.shape[1]), MOST)
-    found, y = [], _in_bytes(batch.y)
+    """(2, U): the pairs i < j in S, or all with i among the rows of this process; None if they are too many."""
+    whole, mine = batch.share.whole, batch.share.rows
+    found, y = [np.empty((2, 0), np.intp)], _in_bytes(batch.y)
+    width = batch.b.rows.shape[1] + batch.h.rows.shape[1]
+    budget = min(WORTH * batch.n * (mine.stop - mine.start) // width, MOST)
     for rows in batch.tiles:
-        same_class = y[rows, None] == y[rows.start :]
-        mask = in_s(batch.b.tile(rows, first=rows.start), same_class, batch.limits, batch.settings.pairs)
+        first = rows.start if whole else 0
+        mask = in_s(batch.b.tile(rows, first), y[rows, None] == y[first:], batch.limits, batch.settings.pairs)
         flat = np.flatnonzero(mask)
-        budget -= len(flat) // 2
+        budget -= len(flat) // 2  # by the same rule for a share: either form is as exact as it is for one process
         if budget < 0:
             return None
-        pairs = np.array(np.divmod(flat, mask.shape[1]))
-        found.append(pairs[:, pairs[0] < pairs[1]] + rows.start)
+        i, j = np.divmod(flat, mask.shape[1])
+        pairs = np.array((i + rows.start, j + first))
+        found.append(pairs[:, pairs[0] < pairs[1] if whole else pairs[0] != pairs[1]])
     return np.concatenate(found, 1)
 
 
@@ -421,11 +466,12 @@ class _Differences:
         return gradient
 
 
-def tiled_flac(bias: Tensor, features: Tensor, y: Tensor, settings: Settings) -> Result:
-    """(N, D_b), (N, D), (N,) → the loss over all rows. Its formulas are those of `listed_flac`."""
-    batch = PairProblem(bias, features, y, settings)
+def tiled_flac(batch: PairProblem) -> Sums:
+    """The loss over all rows, of tensors. Its formulas are those of `listed_flac`."""
+    features, y, settings = batch.h.rows, batch.y, batch.settings
     gradient, everywhere = torch.zeros_like(features), batch.h.centred
-    sums = features.new_zeros(5)
+    pull = features.new_zeros(batch.n)  # (N,) Σ_j of the weights of s_ij and s_ji
+    sums = torch.zeros(5, dtype=torch.float32 if features.device.type == "mps" else torch.float64, device=y.device)
     for rows in batch.tiles:
         same_class = y[rows, None] == y
         mask = in_s(batch.b.tile(rows), same_class, batch.limits, settings.pairs)
@@ -436,13 +482,18 @@ def tiled_flac(bias: Tensor, features: Tensor, y: Tensor, settings: Settings) ->
             counts = (count.to(features.dtype) for count in (same, partners - same))
             factors = torch.where(same_class, 1, row_weights(*counts)[:, None])
         value, weights, far = _tile(batch, rows, mask, factors)
-        here = everywhere[rows]
-        gradient[rows].addcmul_(weights.sum(1)[:, None], here).addmm_(weights, everywhere, alpha=-1)
-        gradient.addcmul_(weights.sum(0)[:, None], everywhere).addmm_(weights.T, here, alpha=-1)
+        pull[rows] += weights.sum(1)
+        pull += weights.sum(0)
+        gradient[rows].addmm_(weights, everywhere, alpha=-1)
+        gradient.addmm_(weights.T, everywhere[rows], alpha=-1)
         mixed, single = (same * (partners - same)).count_nonzero(), (partners == 1).count_nonzero()
         sums += torch.stack([value, partners.sum(), mixed, single, far])
+    gradient.addcmul_(pull[:, None], everywhere)
+    sums[0] += 0 * (
+        batch.b.squares.sum() + batch.h.squares.sum()
+    )  # NaN where something is not finite, see `_check_finite`
     value, pairs, mixed, single, far = sums
-    return batch.result(value, gradient, pairs, mixed, single, far)
+    return Sums(value, pairs, mixed, single, far, gradient)
 
 
 def _tile(batch: PairProblem, rows: slice, mask: Tensor, factors: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -467,11 +518,18 @@ def _tile(batch: PairProblem, rows: slice, mask: Tensor, factors: Tensor | None)
     return inside(terms).sum(), inside((e - q * e.sum(1, keepdim=True)) * (2 * log_slope)), far
 
 
+@np.errstate(all="ignore")  # what is not finite is an error already
 @torch.inference_mode()  # what torch does around its operations takes as long as they do in a small batch
-def fused_flac(bias: Tensor, features: Tensor, y: Tensor, settings: Settings) -> Result:
-    """(N, D_b), (N, D), (N,) → value and gradient in `features` (Eq. 1-6)."""
-    listed = listed_flac(bias.numpy(), features.numpy(), y.numpy(), settings) if features.is_cpu else None
-    return listed or tiled_flac(bias, features, y, settings)
+def fused_flac(bias: Tensor, features: Tensor, y: Tensor, settings: Settings, share: Share | None = None) -> Result:
+    """(N, D_b), (N, D), (N,) → value and gradient in `features` (Eq. 1-6), from the rows of `share` or from all."""
+    limits = None
+    if features.is_cpu:
+        batch = PairProblem(bias.numpy(), features.numpy(), y.numpy(), settings, share)
+        sums, limits = listed_flac(batch), batch.limits
+        if sums is not None:
+            return batch.result(sums)
+    batch = PairProblem(bias, features, y, settings, share, limits)
+    return batch.result(tiled_flac(batch))
 
 
 class WithGradient(torch.autograd.Function):
@@ -481,7 +539,11 @@ class WithGradient(torch.autograd.Function):
     def forward(ctx: Any, features: Tensor, result: Result) -> Tensor:
         ctx.gradient = result.gradient
         value = result.value
-        return value.clone() if isinstance(value, Tensor) else torch.scalar_tensor(value, dtype=features.dtype)
+        return (
+            value.to(features.dtype, copy=True)
+            if isinstance(value, Tensor)
+            else torch.scalar_tensor(value, dtype=features.dtype)
+        )
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:

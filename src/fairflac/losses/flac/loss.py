@@ -20,7 +20,7 @@ from fairflac.losses.flac.textbook import (
     row_weights,
     textbook_flac,
 )
-from fairflac.losses.gather import gather_batch
+from fairflac.losses.gather import Share, gather_batch
 
 
 class Options(TypedDict, total=False):
@@ -138,16 +138,31 @@ class FLACLoss(nn.Module):
         """
         _check_shapes(bias_features, features, y)
         if torch.compiler.is_compiling():  # nothing to trace: numpy, and sizes that depend on values
-            value: Tensor = torch.compiler.disable(self._fused)(bias_features, features, y)
+            value: Tensor = torch.compiler.disable(self._gathered)(bias_features, features, y)
             return value
-        return self._fused(bias_features, features, y)
+        return self._gathered(bias_features, features, y)
 
-    def _fused(self, bias_features: Tensor, features: Tensor, y: Tensor) -> Tensor:
-        if self.gather:
-            bias_features, features, y = gather_batch(bias_features.detach(), features, y)
+    def _gathered(self, bias_features: Tensor, features: Tensor, y: Tensor) -> Tensor:
+        if not self.gather:
+            return self.of_share(bias_features, features, y)
+        (bias_features, features, y), share = gather_batch(bias_features.detach(), features, y)
+        return self.of_share(bias_features, features, y, share)
+
+    def of_share(self, bias_features: Tensor, features: Tensor, y: Tensor, share: Share | None = None) -> Tensor:
+        """The loss of a batch that is gathered already, where this process computes the rows of `share` only.
+
+        Args:
+            bias_features: (N, D_b) from the bias models of all processes.
+            features: (N, D) from the trained models of all processes, by `losses.gather.gather`.
+            y: (N,) classes.
+            share: the rows that are this process's, `losses.gather.own_share`; None: it computes all of them.
+
+        Returns:
+            () the value of the joint batch; its gradient is right once it was averaged over processes.
+        """
         dtype = torch.float64 if torch.float64 in (bias_features.dtype, features.dtype) else torch.float32
         b, h = (x if x.dtype == dtype else x.to(dtype) for x in (bias_features.detach(), features))
-        result = fused_flac(b, h.detach(), y, self.settings)
+        result = fused_flac(b, h.detach(), y, self.settings, share)
         self._stats = result.stats
         value: Tensor = WithGradient.apply(h, result)  # type: ignore[no-untyped-call]
         return value
@@ -176,7 +191,7 @@ class DenseFLACLoss(FLACLoss):
         """
         b, h = bias_features.detach(), features
         if self.gather:
-            b, h, y = gather_batch(b, h, y)
+            (b, h, y), _ = gather_batch(b, h, y)
         found = textbook_flac(b, h, y, self.settings)
         self._stats = _dense_stats(found, y, self.settings)
         return found.value
