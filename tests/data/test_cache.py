@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from fairflac.data.pixels import cache as module
+from fairflac.data.pixels import files
 from fairflac.data.pixels.cache import Images, read_images
 from fairflac.errors import UserError
 
@@ -41,7 +42,7 @@ def test_nothing_is_decoded_twice(folder: Path, monkeypatch: pytest.MonkeyPatch)
     def never(*_: object) -> np.ndarray:
         raise AssertionError("decoded again")
 
-    monkeypatch.setattr(module, "decode", never)
+    monkeypatch.setattr(files, "decode", never)
     np.testing.assert_array_equal(read(folder).pixels, first.pixels)
 
 
@@ -86,7 +87,7 @@ def test_an_interrupted_build_leaves_nothing(folder: Path, monkeypatch: pytest.M
     def stopped(*_: object) -> np.ndarray:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "decode", stopped)
+    monkeypatch.setattr(files, "decode", stopped)
     with pytest.raises(KeyboardInterrupt):
         read(folder)
     monkeypatch.undo()
@@ -132,8 +133,8 @@ def test_a_cache_that_does_not_fit_is_made_again(folder: Path, how: str) -> None
 
 def test_each_file_is_decoded_once_however_often_it_is_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
-    real = module.decode
-    monkeypatch.setattr(module, "decode", lambda *given: (decoded.append(1), real(*given))[1])
+    real = files.decode
+    monkeypatch.setattr(files, "decode", lambda *given: (decoded.append(1), real(*given))[1])
     images = read(folder, ["0.png", "1.png"] * 500)
     assert len(decoded) == 2 and images.pixels[:, 0, 0, 0].tolist() == [0, 40] * 500
 

@@ -45,7 +45,7 @@ def test_what_is_not_frozen_sees_images_and_embeddings_stay(net: FrozenResNet18,
 def test_another_backbone_size_or_normalisation_is_another_embedding(net: FrozenResNet18, embed: Embeddings) -> None:
     def kept(network: FrozenResNet18, data: BiasedDataset) -> int:
         embed(network, data)
-        return len(list(embed.cache.iterdir()))
+        return len(list(embed.cache.glob("*.npy")))
 
     head = FrozenResNet18(7, width=3)
     head.backbone.load_state_dict(net.backbone.state_dict())

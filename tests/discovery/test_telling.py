@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from fairflac.discovery.features import pixel_extractor
+from fairflac.discovery.features import FeatureExtractor, pixel_extractor
 from fairflac.discovery.telling import CUES, GRID, Part, telling_cue, telling_parts
 
 N, SIDE = 120, 32
@@ -82,3 +82,18 @@ def test_what_is_everywhere_is_in_no_single_part() -> None:
     images[VALUE == 1] += 40
     rows = np.flatnonzero(VALUE == 1)[:6].tolist()
     assert telling_parts(extractor, images, extractor.features(images), VALUE, rows) == {}
+
+
+def test_a_covered_image_that_is_far_from_all_others_has_a_finite_doubt() -> None:
+    """Its probability is 0 in floating point, and the logarithm of that a warning."""
+    images = noise()
+    images[VALUE == 1, 0, 0] = 255
+    images[VALUE == 0, 0, 0] = 0
+
+    def far_without_the_mark(images: np.ndarray) -> np.ndarray:
+        mark = images[:, 0, 0].mean(1)
+        return np.where(mark == 255, 1.0, np.where(mark == 0, -1.0, -1e9))[:, None]
+
+    extractor = FeatureExtractor("mark", (SIDE, SIDE), "", far_without_the_mark)
+    rows = np.flatnonzero(VALUE == 1)[:6].tolist()
+    assert telling_parts(extractor, images, extractor.features(images), VALUE, rows) == {1: Part(0, 0)}

@@ -82,7 +82,7 @@ def test_many_files_in_batches_with_broken_ones_between(tmp_path: Path, monkeypa
 def test_images_are_not_all_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the list, no file is opened before its turn is near."""
     monkeypatch.setattr(predicting, "BATCH", 2)
-    monkeypatch.setattr("fairflac.data.pixels.cache.AHEAD", 4)
+    monkeypatch.setattr("fairflac.data.pixels.files.AHEAD", 4)
     paths = [draw(tmp_path / f"{i:03}.png", i) for i in range(60)]
     asked = answers(mean_shade(), paths)
     next(asked)

@@ -1,15 +1,19 @@
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
 
 from fairflac.errors import RunInUse, UserError, describe_os_error
 from fairflac.metrics.predictions import Predictions
-from fairflac.runs.directory import Run, find_runs, finished_runs
+from fairflac.runs.directory import Run, Workspace, find_runs, finished_runs
 from fairflac.system.files import replacing, write_text
+from fairflac.training.pipeline import import_run
 
 
 def table() -> Predictions:
@@ -145,3 +149,46 @@ def test_leftovers_of_a_killed_process_are_swept_up(tmp_path: Path) -> None:
     leftover.write_bytes(b"half")
     run.begin("", {})
     assert not leftover.exists() and (tmp_path / "last.pt").exists(), name
+
+
+def test_leftovers_beside_any_file_are_swept_up_but_not_those_at_work(tmp_path: Path) -> None:
+    left = tmp_path / ".file.a1b2c3d4"
+    left.write_bytes(b"half")
+    with replacing(tmp_path / "file") as first, replacing(tmp_path / "file") as second:
+        assert not left.exists() and len(list(tmp_path.iterdir())) == 2
+        first.write(b"first")
+        second.write(b"second")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"] and (tmp_path / "file").read_bytes() == b"first"
+
+
+def test_a_name_is_synced_after_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it a failure of power may leave `done` and take away what was written before it."""
+    done, fsync, replace = list[str](), os.fsync, os.replace
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: (done.append(os.readlink(f"/proc/self/fd/{handle}")), fsync(handle))
+    )
+    monkeypatch.setattr(os, "replace", lambda old, new: (done.append("rename"), replace(old, new)))
+    write_text(tmp_path / "file", "text")
+    assert done[1:] == ["rename", str(tmp_path)] and ".file." in done[0]
+
+
+def test_a_copy_that_broke_off_is_made_again(tiny_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--set bias_model=RUN` copies a run; half of one was once taken for all of it."""
+    workspace = Workspace(tmp_path, tmp_path)
+    copyfileobj, copied = shutil.copyfileobj, list[object]()
+
+    def breaks_off(source: IO[bytes], target: IO[bytes]) -> None:
+        copied.append(source)
+        if len(copied) > 4:
+            raise KeyboardInterrupt
+        copyfileobj(source, target)
+
+    monkeypatch.setattr(shutil, "copyfileobj", breaks_off)
+    with pytest.raises(KeyboardInterrupt):
+        import_run(tiny_run.path, workspace)
+    monkeypatch.undo()
+    home = next(tmp_path.rglob("lock"))
+    assert not Run(home.parent).done
+    import_run(tiny_run.path, workspace)
+    for name in ("predictions.npz", "last.pt", "done"):
+        assert (home.parent / name).read_bytes() == (tiny_run.path / name).read_bytes()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from fairflac.data.pixels.live import Pixels
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.inference.model import BATCH, Classifier
 from fairflac.metrics.intervals import Measured, paired_difference, share
@@ -135,7 +136,7 @@ class Pairing(NamedTuple):
     alike: np.ndarray
 
 
-def follow(model: Classifier, images: np.ndarray, prediction: np.ndarray, *, silent: bool = False) -> list[Followed]:
+def follow(model: Classifier, images: Pixels, prediction: np.ndarray, *, silent: bool = False) -> list[Followed]:
     """One line per cue, the most followed first; none where the model names one class alone."""
     pairing = paired(prediction)
     if not len(pairing.rows):
@@ -170,7 +171,7 @@ def paired(prediction: np.ndarray, most: int = PROBES, seed: int = 0) -> Pairing
     return Pairing(rows, others, alike)
 
 
-def _seen(images: np.ndarray, rows: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+def _seen(images: Pixels, rows: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """Only what the network sees: a border that is cut off is none."""
     return np.asarray(centre_crop(images, size)[rows])
 

@@ -183,7 +183,8 @@ def _surest(audit: Audit, chosen: np.ndarray, most: int) -> list[int]:
 
 def _seen(data: BiasedDataset, row: int) -> np.ndarray:
     """The part of an image that the model sees."""
-    return centre_crop(data.images[row], data.task.image_size)
+    seen: np.ndarray = centre_crop(data.images[row], data.task.image_size)
+    return seen
 
 
 def _found_sections(several: SideBySide, images: PageImages) -> list[FoundSection]:

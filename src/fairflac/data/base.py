@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from fairflac.data.pixels.decode import Framing
+from fairflac.data.pixels.live import Pixels
 from fairflac.errors import unknown
 from fairflac.metrics.predictions import Predictions
 from fairflac.types import TaskSpec
@@ -23,9 +24,9 @@ Split = Literal["train", "validation", "test"]
 
 @dataclass(frozen=True)
 class BiasedDataset:
-    """One split in memory (or memory-mapped)."""
+    """One split, its images in memory, memory-mapped or in their files."""
 
-    images: np.ndarray  # (N, H, W, 3) uint8; or (N, D) float32, embeddings of images
+    images: Pixels  # (N, H, W, 3) uint8; or (N, D) float32, embeddings of images
     y: np.ndarray  # (N,) int64
     bias: Mapping[str, np.ndarray]  # per attribute (N,) int64; empty when none is known
     names: np.ndarray  # (N,) str, where each image comes from

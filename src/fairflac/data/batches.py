@@ -1,11 +1,15 @@
 """Batches: which samples make up each, and what a network sees of them."""
 
+from collections.abc import Generator, Sequence
+from contextlib import closing
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.augment import Augment, unit_floats
+from fairflac.data.pixels.live import LiveImages, Pixels, read_ahead
 from fairflac.data.pixels.resample import centre_offset
 from fairflac.errors import UserError
 from fairflac.types import PairedSampling, TaskSpec
@@ -58,21 +62,26 @@ def _with_scarce(rows: Tensor, paired: PairedSampling, generator: torch.Generato
     return mixed.gather(1, torch.rand(mixed.shape, generator=generator).argsort(1))
 
 
+def to_device(x: Tensor, device: torch.device) -> Tensor:
+    """A copy to a GPU that nobody waits for: such memory must be pinned, or the copy is made at once after all."""
+    return (x.pin_memory() if device.type == "cuda" else x).to(device, non_blocking=True)
+
+
 class ImageInputs:
     """Images of one split, turned into normalised channels-last floats a batch at a time.
 
     They may be stored larger than the network takes them: without augmentation it sees their middle.
     """
 
-    def __init__(
-        self, images: np.ndarray, task: TaskSpec, device: torch.device, augment: Augment | None = None
-    ) -> None:
+    def __init__(self, images: Pixels, task: TaskSpec, device: torch.device, augment: Augment | None = None) -> None:
         stored, size = images.shape[1:3], task.image_size
         if stored[0] < size[0] or stored[1] < size[1]:
             raise UserError(
                 f"images of {stored[0]} x {stored[1]} are too small: the network takes {size[0]} x {size[1]}"
             )
-        self.images = torch.from_numpy(images)  # (N, H, W, 3) uint8, no copy
+        # (N, H, W, 3) uint8, no copy
+        self.images = images if isinstance(images, LiveImages) else torch.from_numpy(images)
+        self.read: tuple[Tensor, np.ndarray] | None = None  # the batch that comes next, and its pixels
         self.mean = torch.tensor(task.mean, device=device).view(1, 3, 1, 1)
         self.std = torch.tensor(task.std, device=device).view(1, 3, 1, 1)
         self.augment = augment
@@ -80,13 +89,30 @@ class ImageInputs:
         top, left = centre_offset((stored[0], stored[1]), size)
         self.middle = (slice(None), slice(top, top + size[0]), slice(left, left + size[1]))
 
+    def ahead(self, batches: Sequence[Tensor]) -> Generator[Tensor]:
+        """The same batches of indices, one after the other; images that are live are decoded before they are needed."""
+        if isinstance(self.images, Tensor):
+            yield from batches
+            return
+        with closing(read_ahead(self.images, (index.numpy() for index in batches))) as pixels:
+            for self.read in zip(batches, pixels, strict=True):
+                yield self.read[0]
+        self.read = None
+
+    def _raw(self, index: Tensor) -> Tensor:
+        if isinstance(self.images, Tensor):
+            return self.images.index_select(0, index)  # copies whole images, where indexing would copy byte by byte
+        if self.read is not None and self.read[0] is index:
+            return torch.from_numpy(self.read[1])
+        return torch.from_numpy(np.asarray(self.images[index.numpy()]))
+
     def __call__(self, index: Tensor, views: int = 1, epoch: int = 0) -> tuple[Tensor, ...]:
         """(B,) → `views` tensors (B, 3, H, W); the epoch matters to augmentation only."""
-        raw = self.images.index_select(0, index)  # copies whole images, where indexing would copy byte by byte
+        raw = self._raw(index)
         if self.augment is None:
             raw = raw[self.middle].contiguous()  # floats of a part with gaps would lose the channels-last order
-            return (self._normalise(unit_floats(raw.to(self.device, non_blocking=True))),) * views
-        raw = raw.to(self.device, non_blocking=True)
+            return (self._normalise(unit_floats(to_device(raw, self.device))),) * views
+        raw = to_device(raw, self.device)
         images = (self.augment(raw, index, epoch=epoch, view=view) for view in range(views))
         return tuple(self._normalise(x) for x in images)
 
@@ -103,13 +129,17 @@ class VectorInputs:
         self.vectors = torch.from_numpy(vectors)  # (N, D) float32, no copy
         self.device = device
 
+    def ahead(self, batches: Sequence[Tensor]) -> Generator[Tensor]:
+        """As they are: nothing has to be decoded."""
+        yield from batches
+
     def __call__(self, index: Tensor, views: int = 1, epoch: int = 0) -> tuple[Tensor, ...]:
         """(B,) → `views` times the same (B, D)."""
-        return (self.vectors.index_select(0, index).to(self.device, non_blocking=True),) * views
+        return (to_device(self.vectors.index_select(0, index), self.device),) * views
 
 
 def inputs_of(data: BiasedDataset, device: torch.device, augment: Augment | None = None) -> ImageInputs | VectorInputs:
     """The samples of a split as batches: of images or of vectors."""
-    if data.images.ndim == 2:
+    if not isinstance(data.images, LiveImages) and data.images.ndim == 2:
         return VectorInputs(data.images, device, augment)
     return ImageInputs(data.images, data.task, device, augment)

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from fairflac.errors import UserError, describe_os_error
-from fairflac.system.files import visible_files
+from fairflac.system.files import sync_folder, visible_files
 from fairflac.system.progress import meter
 
 # Prints a line for the user.
@@ -240,16 +240,19 @@ class ManualSource:
                 raise UserError(f"'{source}' has no file of {self.name}: expected {', '.join(self.layout)}")
             folder.mkdir(parents=True, exist_ok=True)
             (folder / UNFINISHED).touch()
+            sync_folder(folder)
             with meter(f"copying {self.name}", len(wanted)) as bar:
                 for target, read in wanted.items():
                     _write(folder / target, read())
                     bar.advance()
+        os.sync()
         (folder / UNFINISHED).unlink()
+        sync_folder(folder)
         return len(wanted)
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all. Not synced: a hundred thousand times that takes hours, and `check` opens every image."""
+    """Whole or not at all. Not synced: a hundred thousand times that takes hours; once for all of them is enough."""
     if path.is_file() and path.read_bytes() == content:
         return  # its time stays, and so does what was cached of it
     path.parent.mkdir(parents=True, exist_ok=True)

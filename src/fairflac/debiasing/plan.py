@@ -1,6 +1,5 @@
 """What the user asked for, the bias model that goes with it, and the plan: decided once, and kept."""
 
-import csv
 import io
 import json
 import os
@@ -21,8 +20,8 @@ from fairflac.data.own.groups import GUESS, check_groups, guess_columns, has_gue
 from fairflac.data.own.listing import Listing
 from fairflac.data.own.sheet import USUAL as USUAL_COLUMNS
 from fairflac.data.own.sheet import ColumnChoice, Sheet, groupable
-from fairflac.data.pixels.cache import ImageBytes
 from fairflac.data.pixels.decode import Unreadable, decode
+from fairflac.data.pixels.files import ImageBytes
 from fairflac.data.pixels.rows import image_row
 from fairflac.data.sets.fairface import PUBLISHED, FairFace
 from fairflac.debiasing.budget import (
@@ -41,6 +40,8 @@ from fairflac.discovery.witnesses import NETWORKS
 from fairflac.errors import UserError, unknown
 from fairflac.nets.weights import imagenet_file, read_state, sha256_of
 from fairflac.system.files import write_text
+from fairflac.system.parse import parse_json
+from fairflac.system.tables import csv_text
 
 VANILLA = "vanilla"
 DISCOVER = "discover"
@@ -203,10 +204,9 @@ def _write_labelled(rows: list[dict[str, str]], sheet: Sheet, column: str, outpu
     path_column, label = sheet.path_column(choice), sheet.label_column(choice)
     lines = [[*NEEDED, column]]
     lines += [[str((sheet.folder / row[path_column]).resolve()), row[label], row[column]] for row in rows]
-    path, text = output / LABELLED, io.StringIO()
-    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(lines)
-    if not path.exists() or path.read_text() != text.getvalue():  # a file that did not change keeps its run
-        write_text(path, text.getvalue())
+    path, text = output / LABELLED, csv_text(lines, quoted=True)
+    if not path.exists() or path.read_text() != text:  # a file that did not change keeps its run
+        write_text(path, text)
     return path.resolve()
 
 
@@ -376,7 +376,7 @@ def planned(request: Request, clock: TimeBudget, work: BiasModelCost, data: Path
     """As kept from an earlier call, or made now; `work`: that the bias model takes, `data`: where weights may be."""
     path, key = request.output / PLAN, request.key()
     with suppress(OSError, ValueError, KeyError, TypeError):  # there may be none, or a damaged one
-        kept = json.loads(path.read_text())
+        kept = parse_json(path.read_text())
         if kept["key"] == key:
             epochs_by_model = {name: int(n) for name, n in kept["epochs"].items()}
             return DebiasPlan(path, key, TrainingSetup(**kept["size"]), epochs_by_model, kept.get("groups"))

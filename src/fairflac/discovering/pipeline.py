@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from fairflac.data.own.groups import CONFIDENCE, GUESS, numbered, write_groups
 from fairflac.data.own.listing import Listing, ReadListing, checked_classes, read_listing, split_places
 from fairflac.data.own.sheet import USUAL, ColumnChoice
 from fairflac.data.pixels.decode import Fit
+from fairflac.data.pixels.live import Pixels
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.discovery.belief import check_order
 from fairflac.discovery.features import (
@@ -48,7 +50,7 @@ class Discovery:
     listing: Listing  # the N images
     classes: tuple[str, ...]
     y: np.ndarray  # (N,)
-    images: np.ndarray  # (N, H, W, 3) uint8
+    images: Pixels  # (N, H, W, 3) uint8
     features: tuple[str, ...]  # which kinds were looked at
     rounds: tuple[SearchRound, ...]
     groups: Path  # the table
@@ -103,7 +105,7 @@ def search_images(images: "SearchedImages", request: DiscoverRequest) -> Discove
     rows, y = images.rows, images.y[images.rows]
     images.check_counts()
     features = images.features(rows)
-    pixels = images.read.images.pixels[rows]
+    pixels = images.pixels
     rounds = search(features, y, request.witness, images=pixels, seed=request.seed, silent=request.silent)
     found = Discovery(
         listing=images.read.listing.take(rows.tolist()),
@@ -157,6 +159,11 @@ class SearchedImages:
         rows = np.sort(np.concatenate([parts["train"], parts["validation"]]))
         return cls(path, read, tuple(classes), y, rows, source, root / "cache", request.silent)
 
+    @cached_property
+    def pixels(self) -> Pixels:
+        """(N, H, W, 3) uint8."""
+        return self.read.images.pixels[self.rows]
+
     def features(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """By kind (len(rows), D), standardised as those of `self.rows` are."""
         own = self.source.rows(self.read, self.rows, self.cache, silent=self.silent)
@@ -167,14 +174,14 @@ class SearchedImages:
 
     def told(self, groups: GuessedGroups, kind: str) -> Told:
         """Of a guess that was made of features of that kind; the images of the groups are those of `self.rows`."""
-        cue = telling_cue(groups.images, groups.y, groups.value == groups.usual[groups.y])
+        cue = telling_cue(self.pixels, groups.y, groups.value == groups.usual[groups.y])
         extractor = next((one for one in self.source.extractors if one.says == kind), None)
         if extractor is None or len(np.unique(groups.value)) == 1:
             return Told(cue, None)
-        features = extract(extractor, groups.images, self.cache, silent=True)
+        features = extract(extractor, self.pixels, self.cache, silent=True)
         each = max(SEARCHED // (2 * len(groups.classes)), 1)
         shown = [row for one in groups.typical() for side in (one.usual, one.other) for row in side[:each]]
-        return Told(cue, telling_parts(extractor, groups.images, features, groups.value, shown[:SEARCHED]))
+        return Told(cue, telling_parts(extractor, self.pixels, features, groups.value, shown[:SEARCHED]))
 
     def check_counts(self) -> None:
         counts = np.bincount(self.y[self.rows], minlength=len(self.classes))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from fairflac.config.run_config import RunConfig
 from fairflac.data.base import BiasedDataset
+from fairflac.data.pixels.live import bytes_of
 from fairflac.discovery.embeddings import Embeddings
 from fairflac.discovery.quality import Quality, measure
 from fairflac.methods.base import Method
@@ -20,9 +22,11 @@ from fairflac.methods.flac import matched_output
 from fairflac.metrics.evidence import count_guesses
 from fairflac.nets.frozen import Frozen
 from fairflac.runs.directory import Run
-from fairflac.system.files import read_array, replacing, write_text
+from fairflac.system.array_files import computed_arrays
+from fairflac.system.files import read_mapped, replacing, write_text
+from fairflac.system.parse import parse_json
 from fairflac.training.build import load_config, load_method
-from fairflac.training.evaluate import infer
+from fairflac.training.evaluate import infer, infer_parts
 from fairflac.types import Output
 
 
@@ -89,16 +93,24 @@ def _store(
     measured = stored.get("checksum") == checksum and "guess_counts" in stored and run.pairs_per_batch.exists()
     if measured and (not cached or _read_output(run, len(data)) is not None):
         return
-    output = Output(*infer(model, data, fabric, torch.arange(len(data))))
+    rows = len(data)
+
+    def parts(start: int) -> Iterator[tuple[np.ndarray, ...]]:
+        for output in infer_parts(model, data, fabric, torch.arange(start, rows)):
+            yield tuple(part.cpu().numpy() for part in output)
+
+    if cached:  # of very many images too large for memory
+        tables = computed_arrays((run.bias_logits, run.bias_features), rows, checksum, parts)
+        output = Output(*map(torch.from_numpy, tables))
+    else:
+        output = infer(model, data, fabric, torch.arange(rows))
     bias_config = load_config(bias_run)
     trained = bias_config.train.epochs > 0
     quality = judged(output, data, bias_config, config, trained=trained)
-    logits, features = (part.cpu().numpy() for part in output)
+    logits = output.logits.cpu().numpy()
     counts = count_guesses(data.y, logits.argmax(1)).tolist() if trained else None
-    tables = {run.bias_logits: logits, run.bias_features: features} if cached else {}
-    for path, values in {**tables, run.pairs_per_batch: quality.pairs_per_batch}.items():
-        with replacing(path) as stream:
-            np.save(stream, values)
+    with replacing(run.pairs_per_batch) as stream:
+        np.save(stream, quality.pairs_per_batch)
     record = {"checksum": checksum, "quality": quality.numbers, "guess_counts": counts}
     write_text(_record(run), json.dumps(record))
 
@@ -115,7 +127,8 @@ def _checksum(model: Method, data: BiasedDataset) -> str:
     for name, value in model.net.state_dict().items():
         digest.update(name.encode())
         digest.update(value.detach().cpu().numpy().tobytes())
-    digest.update(np.ascontiguousarray(data.images).data)
+    for part in bytes_of(data.images):
+        digest.update(part)
     return digest.hexdigest()
 
 
@@ -125,7 +138,7 @@ def _record(run: Run) -> Path:
 
 def _stored(run: Run) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = json.loads(_record(run).read_text())
+        content: dict[str, Any] = parse_json(_record(run).read_text())
     except (OSError, ValueError):
         return {}
     return content
@@ -134,7 +147,7 @@ def _stored(run: Run) -> dict[str, Any]:
 def _read_output(run: Run, rows: int) -> Output | None:
     """None when it is not there, damaged or of other rows, which costs nothing but computing it again."""
     try:
-        logits, features = (read_array(path) for path in (run.bias_logits, run.bias_features))
+        logits, features = (read_mapped(path) for path in (run.bias_logits, run.bias_features))
     except ValueError:
         return None
     whole = len(logits) == len(features) == rows

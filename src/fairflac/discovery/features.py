@@ -1,28 +1,32 @@
 """Frozen features: what a network that was trained on other images sees in these; computed once and kept."""
 
 import hashlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from filelock import FileLock
 from torch import Tensor
 
 from fairflac.data.own.listing import MEAN, STD
 from fairflac.data.pixels.augment import unit_floats
+from fairflac.data.pixels.live import Pixels, batches_of, bytes_of, read_ahead
 from fairflac.errors import UserError
 from fairflac.nets.frozen import SIDE, FrozenResNet18
 from fairflac.nets.weights import find_imagenet_file, imagenet_file, sha256_of
 from fairflac.runs.gallery import shrink
-from fairflac.system.files import read_array, replacing
+from fairflac.system.array_files import computed_arrays
+from fairflac.system.files import read_array, read_mapped
 from fairflac.system.hardware import best_device, full_precision
 from fairflac.system.progress import meter, tell_once
 from fairflac.types import Network
 
 BATCH = 128
+LARGEST = 1e15  # of a feature: squares of larger ones add up to no float32
 PIXELS = 16  # pixels of a side, where there is no network
 
 
@@ -86,30 +90,48 @@ def pixel_extractor() -> FeatureExtractor:
     return FeatureExtractor(f"{PIXELS} x {PIXELS} pixels", (SIDE, SIDE), f"pixels {PIXELS}", features)
 
 
-def extract(extractor: FeatureExtractor, images: np.ndarray, cache: Path, *, silent: bool = False) -> np.ndarray:
-    """(N, H, W, 3) uint8 → (N, D) float32, from the cache where it has them for these weights and images."""
-    path = cache / f"features-{_checksum(extractor, images)[:20]}.npy"
+def extract(extractor: FeatureExtractor, images: Pixels, cache: Path, *, silent: bool = False) -> np.ndarray:
+    """(N, H, W, 3) uint8 → (N, D) float32, from the cache where it has them for these weights and images.
+
+    Mapped from a file, which is written while they are computed: memory does not grow with the images, and after a
+    kill it goes on from there.
+    """
+    checksum = _checksum(extractor, images)
+    path = cache / f"features-{checksum[:20]}.npy"
+    if (kept := _kept(path, len(images))) is not None:
+        return kept
+
+    def parts(start: int) -> Iterator[tuple[np.ndarray]]:
+        batches = [start + rows for rows in batches_of(len(images) - start, BATCH)]
+        with (
+            meter("features", len(images), done=start, silent=silent) as bar,
+            closing(read_ahead(images, batches)) as pixels,
+        ):
+            for part in pixels:
+                yield (extractor.features(np.ascontiguousarray(part)).astype(np.float32),)
+                bar.advance(len(part))
+
+    with suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_suffix(".lock")):
+            kept = _kept(path, len(images))  # another process may have computed them meanwhile
+            return computed_arrays([path], len(images), checksum, parts)[0] if kept is None else kept
+    return np.concatenate([part for (part,) in parts(0)])  # where nothing can be kept, it is computed each time
+
+
+def _kept(path: Path, rows: int) -> np.ndarray | None:
+    """None: not there, or damaged, which costs nothing but computing it again."""
     try:
-        kept = read_array(path)
-        if len(kept) == len(images):
-            return kept
+        kept = read_mapped(path)
     except ValueError:
-        pass  # not there, or damaged: that costs nothing but computing it again
-    parts = []
-    with meter("features", len(images), silent=silent) as bar:
-        for start in range(0, len(images), BATCH):
-            parts.append(extractor.features(np.ascontiguousarray(images[start : start + BATCH])))
-            bar.advance(len(parts[-1]))
-    found = np.concatenate(parts).astype(np.float32)
-    with suppress(OSError), replacing(path) as stream:  # where nothing can be kept, it is computed each time
-        np.save(stream, found)
-    return found
+        return None
+    return kept if len(kept) == rows else None
 
 
-def _checksum(extractor: FeatureExtractor, images: np.ndarray) -> str:
+def _checksum(extractor: FeatureExtractor, images: Pixels) -> str:
     digest = hashlib.sha256(f"{extractor.identity} {images.shape}".encode())
-    for start in range(0, len(images), BATCH):
-        digest.update(np.ascontiguousarray(images[start : start + BATCH]).data)
+    for part in bytes_of(images):
+        digest.update(part)
     return digest.hexdigest()
 
 
@@ -130,9 +152,11 @@ def read_features(path: Path, rows: int) -> np.ndarray:
             f"'{path}' has {len(found):,} rows, and there are {rows:,} images: give one row for each image, in the "
             "order of the listing"
         )
-    bad = np.flatnonzero(~np.isfinite(found).all(1))
+    bad = np.flatnonzero(~(np.abs(found.astype(np.float64)) < LARGEST).all(1))
     if len(bad):
-        raise UserError(f"row {bad[0]} of '{path}' is not finite: compute the features of that image again")
+        raise UserError(
+            f"row {bad[0]} of '{path}' is not finite, or beyond {LARGEST:g}: compute the features of that image again"
+        )
     return found.astype(np.float32)
 
 

@@ -19,6 +19,7 @@ from fairflac.config.recipes import bias_model_kind
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.data.base import BiasedDataset, hash_split
 from fairflac.data.own.listing import MEAN, STD
+from fairflac.data.pixels.live import Pixels
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.discovery.witnesses import Testimony, Witness, contents, halves
 from fairflac.errors import Stopped
@@ -76,7 +77,7 @@ def guesses(data: BiasedDataset, training: BiasedDataset | None, seed: int = 0, 
     return Guesses(guess, f"trained {FOLDS} times, each time without the images that it then guessed", data.y, guess)
 
 
-def network_witness(kind: str, images: np.ndarray, *, silent: bool = False) -> Witness:
+def network_witness(kind: str, images: Pixels, *, silent: bool = False) -> Witness:
     """A bias model, of NETWORKS, as a witness of (N, H, W, 3) images: of two halves each is guessed by a network of
     the other. What it is given as features it does not look at; values are numbered as the classes."""
     fabric = make_fabric()
@@ -97,7 +98,7 @@ def network_witness(kind: str, images: np.ndarray, *, silent: bool = False) -> W
     return lambda _, y, seed: guessed(np.ascontiguousarray(y, np.int64).tobytes(), seed)
 
 
-def _unnamed(images: np.ndarray, y: np.ndarray) -> BiasedDataset:
+def _unnamed(images: Pixels, y: np.ndarray) -> BiasedDataset:
     """For networks that are asked once and not kept."""
     classes = tuple(str(label) for label in range(int(y.max()) + 1))
     task = TaskSpec(classes, {}, (images.shape[1], images.shape[2]), MEAN, STD)
@@ -105,7 +106,7 @@ def _unnamed(images: np.ndarray, y: np.ndarray) -> BiasedDataset:
     return BiasedDataset(images, y, {}, names, "train", task)
 
 
-def folds(images: np.ndarray, count: int, seed: int) -> list[np.ndarray]:
+def folds(images: Pixels, count: int, seed: int) -> list[np.ndarray]:
     """Rows of each part; copies of an image stay together."""
     names = [f"{row:09d}" for row in range(len(images))]
     digests = np.array([hash(image.tobytes()) for image in images])

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from fairflac.data.pixels.live import Pixels
 from fairflac.discovery.belief import Belief, believe, ordinary_answers
 from fairflac.discovery.witnesses import NETWORKS, WITNESSES, Testimony, Witness
 from fairflac.errors import unknown
@@ -48,7 +49,7 @@ def search(
     y: np.ndarray,
     witness: str = AUTO,
     *,
-    images: np.ndarray | None = None,
+    images: Pixels | None = None,
     seed: int = 0,
     silent: bool = False,
 ) -> list[SearchRound]:
@@ -82,7 +83,7 @@ def search(
     return rounds
 
 
-def _asked(witness: str, images: np.ndarray | None, silent: bool) -> dict[str, Witness]:
+def _asked(witness: str, images: Pixels | None, silent: bool) -> dict[str, Witness]:
     if witness in NETWORKS:
         if images is None:
             raise ValueError(f"witness '{witness}' is a network: it needs images")

@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import log_softmax
 
+from fairflac.data.pixels.live import Pixels
 from fairflac.discovery.features import FeatureExtractor
 from fairflac.discovery.witnesses import ORDINARY
 from fairflac.metrics.representation import subsample
@@ -59,14 +61,14 @@ class ToldCue(NamedTuple):
     area: float  # under the curve: how often an image of another value has the higher number, or the lower one
 
 
-def telling_cue(images: np.ndarray, y: np.ndarray, usual: np.ndarray) -> ToldCue | None:
+def telling_cue(images: Pixels, y: np.ndarray, usual: np.ndarray) -> ToldCue | None:
     """(N, H, W, 3) uint8, (N,) classes, (N,) whether an image has the usual value of its class → the cue whose number
     sorts the two kinds best, the mean over classes; None where every image of every class is of one kind.
 
     In one class the other kind may have the higher number and in another the lower one.
     """
     rows = subsample(len(y), MEASURED)
-    shown, y, usual = images[rows].astype(np.float32) / 255, y[rows], usual[rows]
+    shown, y, usual = np.asarray(images[rows]).astype(np.float32) / 255, y[rows], usual[rows]
     classes = [label for label in np.unique(y).tolist() if len(np.unique(usual[y == label])) == 2]
     if not classes:
         return None
@@ -95,7 +97,7 @@ class Part(NamedTuple):
 
 def telling_parts(
     extractor: FeatureExtractor,
-    images: np.ndarray,
+    images: Pixels,
     features: np.ndarray,
     value: np.ndarray,
     rows: Sequence[int],
@@ -113,7 +115,11 @@ def telling_parts(
     model = LogisticRegression(C=ORDINARY, max_iter=1000).fit((features - mean) / spread, value)
 
     def surety(seen: np.ndarray, of: int) -> np.ndarray:
-        shares: np.ndarray = model.predict_log_proba((seen - mean) / spread)[:, model.classes_ == of][:, 0]
+        scores = model.decision_function((seen - mean) / spread).astype(np.float64)
+        if scores.ndim == 1:  # of two values one number
+            scores = np.stack([np.zeros_like(scores), scores], 1)
+        # predict_log_proba has the logarithm of 0 where a covered image is far from all others
+        shares: np.ndarray = log_softmax(scores, 1)[:, model.classes_ == of][:, 0]
         return shares
 
     found = {}

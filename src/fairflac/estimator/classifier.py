@@ -324,7 +324,7 @@ class _Stages:
         if given is None:
             model, _ = self.trained(stage, self.data.with_target(stage.target), None, "bias model")
             seen = self.embed(model.net, self.data)
-            output = Output(*infer(model, seen, self.fabric, torch.arange(len(seen))))
+            output = infer(model, seen, self.fabric, torch.arange(len(seen)))
             network = Frozen(model.net)
         else:
             unknown = torch.zeros(len(given), self.data.task.num_classes)  # logits of a model that we do not have

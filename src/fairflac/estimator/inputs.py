@@ -121,7 +121,7 @@ def labelled_files(path: Path, config: RunConfig | None, size: Size) -> tuple[np
     if config is not None and path.resolve() == Path(config.data_options["path"]).expanduser().resolve():
         data = load_split(config, data_root(), "test")
         assert data is not None
-        return data.images, np.array(data.task.classes)[data.y]
+        return np.asarray(data.images), np.array(data.task.classes)[data.y]
     listing = list_own(path)
     return decoded([listing.folder / name for name in listing.names], size), np.array(listing.labels)
 

@@ -1,7 +1,5 @@
 """Image files → features, as a file that search engines and other programs read."""
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -9,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from fairflac.data.pixels.cache import Decoded, decode_files
+from fairflac.data.pixels.files import Decoded, decode_files
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.data.pixels.rows import pyarrow_or_why
 from fairflac.errors import UserError
 from fairflac.inference.model import BATCH, Classifier
 from fairflac.inference.predict import escaped
 from fairflac.system.files import check_writable, replacing, write_text
+from fairflac.system.tables import csv_text
 
 ENDINGS = (".npy", ".parquet")
 
@@ -51,9 +50,8 @@ class Embedding:
             return replace(self, files=(output,))
         with replacing(output) as stream:
             np.save(stream, self.features)
-        index, text = output.with_suffix(".index.csv"), io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([["row", "path"], *enumerate(paths)])
-        write_text(index, text.getvalue())
+        index = output.with_suffix(".index.csv")
+        write_text(index, csv_text([["row", "path"], *enumerate(paths)]))
         return replace(self, files=(output, index))
 
 

@@ -84,6 +84,7 @@ class ModelMetadata(BaseModel):
 
 
 BATCH = 128
+LARGEST_SIDE = 4096  # pixels that a network can be asked to see
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,10 @@ def square(size: int | None, source: str) -> tuple[int, int]:
     """As large as the user says that images are, where the file does not."""
     if size is None:
         raise UserError(f"'{source}' does not say how large its images are: give size too, for example 224")
-    if size < 1:
-        raise UserError(f"size {size} is not a size of images: give the pixels of a side, for example 224")
+    if not 1 <= size <= LARGEST_SIDE:
+        raise UserError(
+            f"size {size} is not a size of images: give the pixels of a side, up to {LARGEST_SIDE}, for example 224"
+        )
     return size, size
 
 

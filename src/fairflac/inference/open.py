@@ -19,6 +19,7 @@ from fairflac.config.options import checked, options_of, parse_assignments
 from fairflac.errors import UserError, unknown
 from fairflac.inference.model import (
     KEY,
+    LARGEST_SIDE,
     Classifier,
     ModelMetadata,
     as_array,
@@ -87,12 +88,20 @@ def kind_of(path: Path) -> FileKind:
     """By what is inside, as far as that tells: both kinds of file that torch writes are called .pt."""
     with path.open("rb") as stream:
         start = stream.read(9)
-    if start[:2] == b"PK" and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            return "torchscript" if any("/code/" in entry for entry in archive.namelist()) else "weights"
+    if start[:2] == b"PK":
+        return "torchscript" if any("/code/" in name for name in _members(path)) else "weights"
     if start[8:] == b"{" or path.suffix == ".safetensors":  # after eight bytes that give the length of a JSON header
         return "safetensors"
     return "onnx" if path.suffix == ".onnx" else "weights"
+
+
+def _members(path: Path) -> list[str]:
+    """The names in an archive; none, if it is damaged."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError):
+        return []
 
 
 def _open_file(path: Path, kind: FileKind, net: str | None, size: int | None) -> Classifier:
@@ -108,6 +117,8 @@ def _proved(model: Classifier, size: int | None, classes: tuple[str, ...] | None
     height, width = model.image_size
     if size not in (None, height) or size not in (None, width):
         raise UserError(f"'{model.source}' takes images of {height} x {width}: leave out size {size}")
+    if min(*model.image_size, *model.decoded_size) < 1 or max(*model.image_size, *model.decoded_size) > LARGEST_SIDE:
+        raise UserError(f"'{model.source}' asks for images of {height} x {width}: sides are from 1 to {LARGEST_SIDE}")
     try:
         shape = model.logits(np.zeros((2, height, width, 3), np.uint8)).shape
     except Exception as error:  # of a foreign graph, nearly anything

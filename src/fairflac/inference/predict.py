@@ -1,7 +1,5 @@
 """Image files → names of classes, however many files there are."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -11,17 +9,19 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from fairflac.data.own.arrow_files import read_saved, read_shards
+from fairflac.data.own.arrow_files import read_saved
 from fairflac.data.own.csv_file import TABLES, read_sheet
+from fairflac.data.own.shards import read_shards
 from fairflac.data.own.sheet import USUAL, ColumnChoice, sheet_images
-from fairflac.data.pixels.cache import NAMED, Decoded, decode_files
+from fairflac.data.pixels.cache import NAMED
 from fairflac.data.pixels.decode import Unreadable
+from fairflac.data.pixels.files import Decoded, decode_files
 from fairflac.data.pixels.rows import image_row
 from fairflac.errors import UserError
 from fairflac.inference.model import BATCH, Classifier, probabilities
 from fairflac.metrics.scores import percent
 from fairflac.system.files import visible_files
-from fairflac.system.tables import text_table
+from fairflac.system.tables import csv_text, text_table
 
 
 @dataclass(frozen=True)
@@ -120,13 +120,11 @@ def as_text(answers: Sequence[Answer]) -> str:
 
 
 def as_csv(answers: Sequence[Answer]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_header(answers))
-    for answer in readable(answers):
-        cells = (cell for one in answer.guesses for cell in (one.name, f"{one.probability:.6f}"))
-        writer.writerow([escaped(answer.path), *cells])
-    return text.getvalue()
+    lines = [
+        [escaped(answer.path), *(cell for one in answer.guesses for cell in (one.name, f"{one.probability:.6f}"))]
+        for answer in readable(answers)
+    ]
+    return csv_text([_header(answers), *lines])
 
 
 def as_json(answers: Sequence[Answer]) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairflac.runs.gallery import shrink
+from fairflac.runs.gallery import Pictures, shrink
 
 TYPICAL = 6  # images of each kind
 CLASSES = 20  # that a page shows, at most
@@ -27,7 +27,7 @@ def value_name(value: int) -> str:
 class GuessedGroups:
     """N images, their classes, and what was guessed of each."""
 
-    images: np.ndarray  # (N, H, W, 3) uint8
+    images: Pictures
     names: np.ndarray  # (N,) where each image comes from
     classes: tuple[str, ...]
     y: np.ndarray  # (N,)

@@ -10,7 +10,6 @@ import os
 import shutil
 import socket
 import time
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -22,7 +21,8 @@ from filelock import FileLock, Timeout
 
 from fairflac.errors import RunInUse, UserError
 from fairflac.metrics.predictions import Predictions
-from fairflac.system.files import data_root, write_text
+from fairflac.system.files import TEMPORARY, data_root, replacing, sync_folder, write_text
+from fairflac.system.parse import parse_json, parse_toml
 
 CONFIG, LOCK = "config.toml", "lock"
 SILENT_SECONDS = 900.0  # after which a process of another machine is taken for gone: training writes every five minutes
@@ -117,7 +117,7 @@ class Run:
 
     @property
     def config(self) -> dict[str, Any]:
-        return _parsed(self.path / CONFIG, tomllib.loads, self._read(CONFIG))
+        return _parsed(self.path / CONFIG, parse_toml, self._read(CONFIG))
 
     @property
     def env(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class Run:
     def history(self) -> list[dict[str, Any]]:
         """One entry per finished epoch."""
         lines = self._read("metrics.jsonl").splitlines()
-        return [_parsed(self.path / "metrics.jsonl", json.loads, line) for line in lines]
+        return [_parsed(self.path / "metrics.jsonl", parse_json, line) for line in lines]
 
     @property
     def predictions(self) -> Predictions:
@@ -140,7 +140,7 @@ class Run:
 
     def begin(self, config: str, env: dict[str, Any]) -> None:
         """Record what is about to run, and sweep up what a killed process left behind."""
-        for leftover in self.path.glob(".*.*.????????"):  # temporary names of files.replacing
+        for leftover in self.path.glob(f".*.{TEMPORARY}"):
             leftover.unlink()
         write_text(self.path / CONFIG, config)
         write_text(self.path / "env.json", json.dumps(env, indent=1))
@@ -160,9 +160,19 @@ class Run:
         write_text(self.path / "result.json", json.dumps(result, indent=1))
         write_text(self.path / "done", datetime.now(UTC).isoformat(timespec="seconds") + "\n")
 
+    def copy(self, other: "Run") -> None:
+        """Take all files of another run, the marker last: a copy that broke off is not finished."""
+        files = [path for path in other.path.rglob("*") if path.is_file()]
+        for path in sorted(files, key=lambda path: path.name == "done"):
+            name = path.relative_to(other.path)
+            if name.name not in (LOCK, self.owner.name):
+                with path.open("rb") as source, replacing(self.path / name) as stream:
+                    shutil.copyfileobj(source, stream)
+
     def forget(self) -> None:
         """Drop all that there is but the config, so that training starts anew and nothing of the old one stays."""
         (self.path / "done").unlink(missing_ok=True)  # first: a run that is half gone is not finished
+        sync_folder(self.path)
         for entry in self.path.iterdir():
             if entry.is_dir():
                 shutil.rmtree(entry)
@@ -205,7 +215,7 @@ class Run:
         A process of this machine holds a run while it lives. One of another machine is believed as long as it writes.
         """
         try:
-            who = json.loads(self.owner.read_text())
+            who = parse_json(self.owner.read_text())
             found = Holder(int(who["pid"]), str(who["host"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -232,7 +242,7 @@ class Run:
             raise _damaged(self.path / name) from error
 
     def _read_json(self, name: str) -> dict[str, Any]:
-        return _parsed(self.path / name, json.loads, self._read(name))
+        return _parsed(self.path / name, parse_json, self._read(name))
 
 
 class Holder(NamedTuple):
@@ -308,7 +318,7 @@ def kept_run(path: Path) -> Path | None:
     """The run that `debias` kept, by the folder that it left or by a model in that folder."""
     folder = path.parent if path.is_file() and path.stem == "model" else path
     try:
-        home = folder / json.loads((folder / CHOICE).read_text())["run"]
+        home = folder / parse_json((folder / CHOICE).read_text())["run"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return home if (home / CONFIG).is_file() else None

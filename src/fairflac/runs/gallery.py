@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from math import ceil, isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from PIL import Image
@@ -16,6 +16,15 @@ from fairflac.system.files import read_all, read_columns, replacing
 if TYPE_CHECKING:  # a report reads a gallery and needs no torch
     from fairflac.data.base import BiasedDataset
     from fairflac.metrics.predictions import Predictions
+
+
+class Pictures(Protocol):
+    """N of (H, W, 3) uint8: an array, or files that are decoded when one of them is asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, row: int, /) -> np.ndarray: ...
+
 
 SHOWN = 400  # the same for all runs of one test split
 MISTAKES = 24  # of this run, the surest first
@@ -68,7 +77,7 @@ class Overview:
     ratio: float  # width by height of one image
 
     @classmethod
-    def of(cls, images: np.ndarray) -> "Overview":
+    def of(cls, images: Pictures) -> "Overview":
         index = subsample(len(images), MOST_SHOWN)
         side = min(SIDE_SHOWN, isqrt(AREA // len(index)))
         small = np.stack([shrink(images[row], side) for row in index])
@@ -155,7 +164,7 @@ class Samples:
             other = np.flatnonzero((data.y == label) & conflicting)[: PER_CLASS // 3]
             usual = np.flatnonzero((data.y == label) & ~conflicting)[: PER_CLASS - len(other)]
             chosen += [*usual, *other]
-        return cls(data.images[chosen], data.y[chosen], conflicting[chosen])
+        return cls(np.asarray(data.images[chosen]), data.y[chosen], conflicting[chosen])
 
     def save(self, path: Path) -> None:
         with replacing(path) as stream:

@@ -2,6 +2,7 @@
 
 import io
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,10 @@ def load(path: Path, *, mapped: bool = False) -> dict[str, Any]:
 
 def read_tensors(path: Path, *, mapped: bool = False) -> Any:
     """What torch saved, as far as it is tensors and plain values: nothing in the file is run."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
+                raise ValueError("torch packs nothing: this may unpack to any size")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own about pickles that it then refuses
         return torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)

@@ -1,4 +1,4 @@
-"""Files that are either whole or absent: written beside their place, synced, then renamed.
+"""Files that are either whole or absent: written beside their place, synced, then renamed, and the folder synced too.
 
 Arrays are read out of npy and npz files without unpickling anything. numpy is imported only then.
 """
@@ -6,8 +6,10 @@ Arrays are read out of npy and npz files without unpickling anything. numpy is i
 import errno
 import os
 import tempfile
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,11 +21,18 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
+MOST_PACKED, SMALL_ENOUGH = 100, 100_000_000  # times smaller, of more than so many bytes: such a file is a bomb
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file that takes the place of `path` once the block ends without an error."""
+    """Open a temporary file that takes the place of `path` once the block ends without an error.
+
+    From then on it is there whatever happens, a failure of power included: files hold in the order they were written.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    _sweep(path)
+    handle, temporary = _temporary(path)
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
@@ -31,12 +40,54 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o644)  # mkstemp makes files that only their owner can read
         os.replace(temporary, path)
+        sync_folder(path.parent)
     except BaseException as error:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename is None:
             error.filename = str(path)  # a full disk does not say which file it was
         raise
+
+
+TEMPORARY = "????????"  # how names of `mkstemp` end
+
+
+def _temporary(path: Path) -> tuple[int, str]:
+    """Locked as long as it is open, which tells it from one that a killed process left."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if not _locked(handle, wait=True) or os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)  # swept up before it was locked
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed processes left of earlier attempts to write this file."""
+    for leftover in path.parent.glob(f".{escape(path.name)}.{TEMPORARY}"):
+        with suppress(OSError), leftover.open("r+b") as stream:
+            if _locked(stream.fileno(), wait=False):
+                leftover.unlink()
+
+
+def _locked(handle: int, *, wait: bool) -> bool:
+    """False also where there are no such locks; nothing is swept up there."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def sync_folder(folder: Path) -> None:
+    """The names in it hold from now on. Systems that cannot do this for a folder do it by themselves."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def check_writable(path: Path) -> None:
@@ -87,12 +138,19 @@ def read_array(path: Path) -> "Array":
         return array
 
 
+def read_mapped(path: Path) -> "Array":
+    """The same without reading it: its rows come from the file when they are looked at. Writing changes memory only."""
+    import numpy as np
+
+    with _or_value_error():
+        return np.load(path, mmap_mode="c", allow_pickle=False)  # type: ignore[no-any-return]
+
+
 def read_arrays(path: Path, *names: str) -> "list[Array]":
     """Those of an npz file with these names."""
     import numpy as np
 
-    # Opened here, as numpy forgets to close what it cannot read.
-    with _or_value_error(), path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+    with _or_value_error(), _unpacked(path) as stream, np.load(stream, allow_pickle=False) as stored:
         return [stored[name] for name in names]
 
 
@@ -100,7 +158,7 @@ def read_all(path: Path) -> "dict[str, Array]":
     """All of an npz file, by name."""
     import numpy as np
 
-    with _or_value_error(), path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+    with _or_value_error(), _unpacked(path) as stream, np.load(stream, allow_pickle=False) as stored:
         return {name: stored[name] for name in stored.files}
 
 
@@ -116,8 +174,23 @@ def read_columns(path: Path, names: Sequence[str], advice: str) -> "list[Array]"
 
 
 @contextmanager
+def _unpacked(path: Path) -> Iterator[IO[bytes]]:
+    """An archive that does not unpack to a multiple of its size. numpy forgets to close what it cannot read."""
+    with path.open("rb") as stream:
+        with zipfile.ZipFile(stream) as archive:
+            inside = sum(member.file_size for member in archive.infolist())
+        if inside > SMALL_ENOUGH and inside > MOST_PACKED * path.stat().st_size:
+            raise ValueError(f"it would unpack to {inside / 1e9:.1f} GB")
+        stream.seek(0)
+        yield stream
+
+
+@contextmanager
 def _or_value_error() -> Iterator[None]:
+    import numpy as np
+
     try:
-        yield
+        with np.errstate(all="ignore"):  # of a size that is no number of bytes
+            yield
     except Exception as error:  # numpy, zipfile and zlib raise nearly anything on damaged files
         raise ValueError(str(error) or "it ends too early") from error

@@ -4,7 +4,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -52,6 +53,8 @@ class BatchSource(Protocol):
     """The training set, as batches."""
 
     def __call__(self, index: Tensor, epoch: int) -> Batch: ...
+
+    def ahead(self, batches: Sequence[Tensor]) -> Generator[Tensor]: ...
 
     def unaugmented(self) -> Iterable[Batch]: ...
 
@@ -129,10 +132,11 @@ class Training:
             while state.epoch < epochs:
                 bar.note(f"epoch {state.epoch + 1}/{epochs}")
                 self.method.begin_epoch(state.epoch, self.batch_of.unaugmented())
-                for index in self._batches(state.epoch)[state.step :]:
-                    self._step(index)
-                    bar.advance()
-                    self._maybe_save(stop)
+                with closing(self.batch_of.ahead(self._batches(state.epoch)[state.step :].unbind())) as batches:
+                    for index in batches:
+                        self._step(index)
+                        bar.advance()
+                        self._maybe_save(stop)
                 advice = self._end_epoch()
                 if advice is not None and advice not in self.said:  # once is enough
                     self.said.add(advice)

@@ -1,5 +1,7 @@
 """A method and a split → the table of predictions."""
 
+from collections.abc import Iterator
+from contextlib import closing
 from typing import cast
 
 import numpy as np
@@ -18,20 +20,26 @@ from fairflac.types import Output
 EVALUATION_BATCH = 500
 
 
-@torch.no_grad()
-def infer(method: Method, dataset: BiasedDataset, fabric: Fabric, index: Tensor) -> tuple[Tensor, Tensor]:
+def infer(method: Method, dataset: BiasedDataset, fabric: Fabric, index: Tensor) -> Output:
     """(M, C) logits and (M, D) features of the samples at `index`, in that order, in fp32 however it is trained."""
+    logits, features = zip(*infer_parts(method, dataset, fabric, index), strict=True)
+    return Output(torch.cat(logits), torch.cat(features))
+
+
+@torch.no_grad()
+def infer_parts(method: Method, dataset: BiasedDataset, fabric: Fabric, index: Tensor) -> Iterator[Output]:
+    """The same, a batch at a time."""
     inputs = inputs_of(dataset, fabric.device)
     seen: list[Tensor] = []  # `predict` returns logits only; the hook saves a second pass for the features
     hook = method.net.register_forward_hook(lambda *call: seen.append(cast(Output, call[2]).features.float()))
     training = method.training
     method.eval()
     try:
-        logits = []
-        for part in index.split(EVALUATION_BATCH):
-            with full_precision(fabric.device):
-                logits.append(method.predict(*inputs(part)).float())
-        return torch.cat(logits), torch.cat(seen)
+        with closing(inputs.ahead(index.split(EVALUATION_BATCH))) as parts:
+            for part in parts:
+                with full_precision(fabric.device):
+                    logits = method.predict(*inputs(part)).float()
+                yield Output(logits, seen.pop())
     finally:
         hook.remove()
         method.train(training)

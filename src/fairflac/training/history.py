@@ -16,6 +16,7 @@ from fairflac.config.run_config import RunConfig
 from fairflac.errors import UserError, unknown
 from fairflac.runs.directory import Run, scalars
 from fairflac.system.files import write_text
+from fairflac.system.parse import parse_json
 from fairflac.system.progress import is_quiet, tell
 
 LoggerName = Literal["auto", "tensorboard", "mlflow", "wandb", "none"]
@@ -107,7 +108,7 @@ class HistoryLog:
 
     def _kept(self) -> dict[str, Any]:
         try:
-            found = json.loads((self.run.path / KEPT).read_text())[self.logger]
+            found = parse_json((self.run.path / KEPT).read_text())[self.logger]
         except (OSError, ValueError, KeyError, TypeError):
             return {}
         return found if isinstance(found, dict) else {}

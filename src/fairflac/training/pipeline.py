@@ -1,7 +1,6 @@
 """From a config to a finished run: data, network, bias model, training, evaluation."""
 
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,9 +48,11 @@ NO_WEIGHTS = (
 
 def import_run(path: Path, workspace: Workspace) -> None:
     """Copy a finished run from elsewhere to where `workspace` would have made it."""
-    home = workspace.run(RunConfig.model_validate(Run.open(path).config)).path
-    if not home.exists():
-        shutil.copytree(path, home)
+    given = Run.open(path)
+    home = workspace.run(RunConfig.model_validate(given.config))
+    if not home.done:
+        with home.locked():
+            home.copy(given)
 
 
 def train_config(
@@ -344,9 +345,14 @@ class Batches:
     def __call__(self, index: Tensor, epoch: int) -> Batch:
         return self._batch(index, self.inputs(index, self.views, epoch))
 
+    def ahead(self, batches: Sequence[Tensor]) -> Generator[Tensor]:
+        """The same batches of indices, one after the other; what takes long is begun before it is needed."""
+        return self.inputs.ahead(batches)
+
     def unaugmented(self) -> Iterator[Batch]:
         """Every sample once, in index order, as it is."""
-        return (self._batch(part, self.plain(part)) for part in torch.arange(len(self.y)).split(EVALUATION_BATCH))
+        for part in self.plain.ahead(torch.arange(len(self.y)).split(EVALUATION_BATCH)):
+            yield self._batch(part, self.plain(part))
 
     def _batch(self, index: Tensor, views: tuple[Tensor, ...]) -> Batch:
         index = index.to(self.y.device, non_blocking=True)

@@ -1,9 +1,8 @@
-"""Images in Parquet and Arrow files: one file, a folder of shards, or what `datasets` saved. They stay where they are.
+"""Images in Parquet and Arrow files: one file, or what `datasets` saved. They stay where they are.
 
 `datasets` is not needed: its folders are Arrow files and a few lines of JSON.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairflac.data.own.listing import SPLITS
 from fairflac.data.own.sheet import SPLIT, Sheet, join_sheets
-from fairflac.data.pixels.rows import AT_ONCE, ENDINGS, ImageRow, arrow_table, pyarrow_or_why
+from fairflac.data.pixels.rows import AT_ONCE, ImageRow, arrow_table, pyarrow_or_why
 from fairflac.errors import UserError
-from fairflac.system.files import visible_files
+from fairflac.system.parse import parse_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,9 +23,19 @@ IMAGE, TEXT = "image", "text"
 METADATA = b"huggingface"  # in a schema: what `datasets` knows of the columns
 
 
-def read_arrow(path: Path) -> Sheet:
-    """One Parquet or Arrow file."""
-    return _shard(path, path.name, None)
+def read_arrow(path: Path, name: str | None = None, split: str | None = None) -> Sheet:
+    """One Parquet or Arrow file; `name`: relative to the folder that paths are relative to."""
+    pa = pyarrow_or_why()
+    try:
+        return _read(path, name or path.name, split)
+    except FileNotFoundError:
+        raise UserError(f"there is no file '{path}': check the path") from None
+    except IsADirectoryError:
+        raise UserError(f"'{path}' is a folder, and its name is that of a file: rename it") from None
+    # Of text that is none pyarrow makes a ValueError, and of sizes that are none a SystemError.
+    except (OSError, ValueError, SystemError, pa.ArrowException) as error:
+        kind = "Parquet" if path.suffix.lower() == ".parquet" else "Arrow"
+        raise UserError(f"'{path}' cannot be read as {kind}: {str(error).partition(chr(10))[0]}") from None
 
 
 def read_saved(folder: Path) -> Sheet | None:
@@ -42,26 +51,10 @@ def read_saved(folder: Path) -> Sheet | None:
     shards = []
     for part, split in parts:
         files = [part / Path(str(one["filename"])).name for one in _json(part / SAVED, "_data_files")]
-        shards += [_shard(file, file.relative_to(folder).as_posix(), split) for file in files]
+        shards += [read_arrow(file, file.relative_to(folder).as_posix(), split) for file in files]
     if not shards:
         raise UserError(f"'{folder}' lists no files of data: save the dataset again with save_to_disk")
     return join_sheets(folder, folder, shards)
-
-
-def read_shards(folder: Path) -> Sheet | None:
-    """All Parquet files in a folder, or all Arrow files; splits go by their names. None: there are none."""
-    found = {ending: [one for one in visible_files(folder) if one.suffix.lower() == ending] for ending in ENDINGS}
-    files = next((some for some in found.values() if some), None)
-    if files is None:
-        return None
-    names = [file.relative_to(folder).as_posix() for file in files]
-    splits = [split_in(name) for name in names]
-    if any(splits) and not all(splits):
-        raise UserError(
-            f"'{names[splits.index(None)]}' in '{folder}' does not say its split, and other files do: put train, val "
-            "or test into its name, or move it away"
-        )
-    return join_sheets(folder, folder, [_shard(*one) for one in zip(files, names, splits, strict=True)])
 
 
 def split_in(name: str) -> str | None:
@@ -72,26 +65,12 @@ def split_in(name: str) -> str | None:
 
 def _json(path: Path, key: str) -> list[Any]:
     try:
-        found = json.loads(path.read_text())[key]
+        found = parse_json(path.read_text())[key]
         if isinstance(found, list) and all(isinstance(one, str) or "filename" in one for one in found):
             return found
     except (OSError, ValueError, KeyError, TypeError):
         pass
     raise UserError(f"'{path}' is damaged: save the dataset again with save_to_disk")
-
-
-def _shard(path: Path, name: str, split: str | None) -> Sheet:
-    """One file; `name`: relative to the folder that paths are relative to."""
-    pa = pyarrow_or_why()
-    try:
-        return _read(path, name, split)
-    except FileNotFoundError:
-        raise UserError(f"there is no file '{path}': check the path") from None
-    except IsADirectoryError:
-        raise UserError(f"'{path}' is a folder, and its name is that of a file: rename it") from None
-    except (OSError, pa.ArrowException) as error:
-        kind = "Parquet" if path.suffix.lower() == ".parquet" else "Arrow"
-        raise UserError(f"'{path}' cannot be read as {kind}: {str(error).partition(chr(10))[0]}") from None
 
 
 def _read(path: Path, name: str, split: str | None) -> Sheet:
@@ -171,10 +150,10 @@ def _class_names(file: _File) -> dict[str, list[str]]:
     """By column, where `datasets` wrote down what numbers mean: in the schema, or in a file beside it."""
     notes = (file.schema.metadata or {}).get(METADATA, b"{}")
     try:
-        features = json.loads(notes).get("info", {}).get("features") or {}
+        features = parse_json(notes).get("info", {}).get("features") or {}
         beside = file.path.parent / "dataset_info.json"
         if not features and beside.is_file():
-            features = json.loads(beside.read_text()).get("features") or {}
+            features = parse_json(beside.read_text()).get("features") or {}
         return {
             name: list(map(str, one["names"]))
             for name, one in features.items()

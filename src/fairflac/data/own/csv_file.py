@@ -1,8 +1,7 @@
-"""Images listed in a table: a CSV file, JSON lines, or a Parquet or Arrow file."""
+"""Images listed in a table: a CSV file, JSON lines, or a Parquet, Arrow or tar file, which holds them itself."""
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
@@ -13,13 +12,18 @@ from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.own.arrow_files import read_arrow
 from fairflac.data.own.listing import FRAMING, Listing, ReadOptions, Share, Size, read_split
 from fairflac.data.own.sheet import LABEL, LABELS, PATH, PATHS, USUAL, ColumnChoice, Sheet, list_sheet
+from fairflac.data.own.tar_files import read_tar
+from fairflac.data.pixels.live import Decode
 from fairflac.data.pixels.rows import ENDINGS
+from fairflac.data.pixels.tars import TAR
 from fairflac.errors import UserError
+from fairflac.system.parse import parse_json
+from fairflac.system.tables import csv_name
 
 NEEDED = (PATH, LABEL)
 SEPARATORS = (",", ";", "\t", "|")
 JSON_LINES = (".jsonl", ".ndjson")
-TABLES = (".csv", ".tsv", *JSON_LINES, *ENDINGS)  # how files end that list images, where any file may be given
+TABLES = (".csv", ".tsv", *JSON_LINES, *ENDINGS, TAR)  # how files end that list images, where any file may be given
 
 
 @final
@@ -54,6 +58,7 @@ class Table(Dataset):
         path_column: str | None = None,
         label_column: str | None = None,
         split_seed: int | None = None,  # of the splits, where it is not the seed of the run
+        decode: Decode | None = None,  # images once, or live: whenever they are needed; None: by what their pixels take
     ) -> None:
         self.seed = seed if split_seed is None else split_seed
         self.choice = ColumnChoice(path_column, label_column)
@@ -61,6 +66,7 @@ class Table(Dataset):
         self.columns, self.allow_outside = columns, allow_outside
         self.size, self.validation, self.test, self.strict = size, validation, test, strict
         self.groups = None if groups is None else Path(groups).expanduser()
+        self.decode = decode
 
     @classmethod
     def get(cls, root: Path, source: Path | None, say: Callable[[str], None]) -> None:
@@ -74,7 +80,7 @@ class Table(Dataset):
         return list_table(self.path, self.columns, self.allow_outside, self.choice)
 
     def reading(self, root: Path) -> ReadOptions:
-        return ReadOptions(self.size, self.seed, self.validation, self.test, root / "cache", self.strict)
+        return ReadOptions(self.size, self.seed, self.validation, self.test, root / "cache", self.strict, self.decode)
 
     def load(self, root: Path, split: Split) -> BiasedDataset | None:
         return read_split(self.listing(), self.reading(root), split)
@@ -88,9 +94,11 @@ def list_table(
 
 
 def read_sheet(path: Path, choice: ColumnChoice = USUAL) -> Sheet:
-    """By the ending of the file; what is neither Parquet nor Arrow nor JSON lines is CSV."""
+    """By the ending of the file; what is neither Parquet nor Arrow nor tar nor JSON lines is CSV."""
     if path.suffix.lower() in ENDINGS:
         return read_arrow(path)
+    if path.suffix.lower() == TAR:
+        return read_tar(path)
     return read_json_lines(path) if path.suffix.lower() in JSON_LINES else read_csv(path, choice)
 
 
@@ -104,7 +112,7 @@ def read_csv(path: Path, choice: ColumnChoice = USUAL) -> Sheet:
     lines: list[int] = []  # where each row ends in the file
     try:
         for values in reader:
-            cells = [cell.strip() for cell in values]
+            cells = [csv_name(cell.strip()) for cell in values]
             if not any(cells):
                 continue
             if not header:
@@ -131,7 +139,7 @@ def read_json_lines(path: Path) -> Sheet:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            found = parse_json(line)
         except ValueError as error:
             raise UserError(f"line {number} of '{path}' is not valid JSON: {error}") from None
         if not isinstance(found, dict):

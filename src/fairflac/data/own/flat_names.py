@@ -1,7 +1,5 @@
 """Images whose class is in their file name, `climbing_12.jpg` → a CSV file that lists them."""
 
-import csv
-import io
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from fairflac.data.own.listing import SPLITS
 from fairflac.data.own.sheet import LABEL, PATH, SPLIT
 from fairflac.errors import UserError
 from fairflac.system.files import visible_files
+from fairflac.system.tables import csv_text
 
 # What stands beside a number is the class: climbing_12, cat.0, dog-001, cat (3); or 12_climbing, 0-cat.
 READINGS = {
@@ -41,12 +40,8 @@ class FlatNames:
 
     def as_csv(self, above: str = ".") -> str:
         """`above`: the folder, seen from that of the table."""
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([PATH, *self.columns])
         places = ((Path(above) / path).as_posix() for path in self.paths)
-        writer.writerows(zip(places, *self.columns.values(), strict=True))
-        return text.getvalue()
+        return csv_text([[PATH, *self.columns], *zip(places, *self.columns.values(), strict=True)])
 
 
 def read_flat_names(folder: Path, pattern: str | None = None) -> FlatNames:

@@ -11,11 +11,13 @@ from unicodedata import normalize
 from PIL import Image
 
 from fairflac.data.base import BiasedDataset, Dataset, Split
-from fairflac.data.own.arrow_files import read_saved, read_shards
+from fairflac.data.own.arrow_files import read_saved
 from fairflac.data.own.csv_file import read_sheet
 from fairflac.data.own.listing import FRAMING, SPLITS, Listing, ReadOptions, Share, Size, read_split
+from fairflac.data.own.shards import read_shards
 from fairflac.data.own.sheet import LABEL, LABELS, SPLIT, USUAL, ColumnChoice, Sheet, join_sheets, list_sheet
 from fairflac.data.pixels.cache import NAMED
+from fairflac.data.pixels.live import Decode
 from fairflac.errors import UserError
 from fairflac.system.files import visible_files
 
@@ -25,15 +27,16 @@ FILE_NAME = "file_name"  # its column of paths
 
 @final
 class Folder(Dataset):
-    """Your own images: a folder with a subfolder for each class, or of Parquet or Arrow files (`--set path=FOLDER`).
+    """Your own images: a folder with a subfolder for each class, or Parquet, Arrow or tar files (`--set path=FOLDER`).
 
     Input: `size` x `size` RGB, the largest centred square of each image; any format that Pillow opens.
     Class: the names of the subfolders; else the column `label`, or the one that `label_column` names.
     Bias: not known; else every further column, or those named in `columns`.
     Splits: `train`, `val` and `test` folders where there are such, else a share `validation` and a share `test` of each
-        class, chosen by content and seed: copies of an image stay together. Names of Parquet files say theirs.
-    Source: `path`, with images in class folders, a `metadata.csv` beside them, Parquet files, or what `save_to_disk` of
-        `datasets` left.
+        class, chosen by content and seed: copies of an image stay together. Names of Parquet and tar files say
+        theirs.
+    Source: `path`, with images in class folders, a `metadata.csv` beside them, Parquet files, tar files as WebDataset
+        has them, or what `save_to_disk` of `datasets` left.
     Licence: yours.
     """
 
@@ -56,6 +59,7 @@ class Folder(Dataset):
         columns: tuple[str, ...] | None = None,
         allow_outside: bool | None = None,  # None is no: only folders with tables in them have paths
         split_seed: int | None = None,  # of the splits, where it is not the seed of the run
+        decode: Decode | None = None,  # images once, or live: whenever they are needed; None: by what their pixels take
     ) -> None:
         self.seed = seed if split_seed is None else split_seed
         self.choice, self.columns = ColumnChoice(path_column, label_column), columns
@@ -63,6 +67,7 @@ class Folder(Dataset):
         self.path = Path(path).expanduser()
         self.size, self.validation, self.test, self.strict = size, validation, test, strict
         self.groups = None if groups is None else Path(groups).expanduser()
+        self.decode = decode
 
     @classmethod
     def get(cls, root: Path, source: Path | None, say: Callable[[str], None]) -> None:
@@ -76,7 +81,7 @@ class Folder(Dataset):
         return list_folder(self.path, self.columns, self.allow_outside, self.choice)
 
     def reading(self, root: Path) -> ReadOptions:
-        return ReadOptions(self.size, self.seed, self.validation, self.test, root / "cache", self.strict)
+        return ReadOptions(self.size, self.seed, self.validation, self.test, root / "cache", self.strict, self.decode)
 
     def load(self, root: Path, split: Split) -> BiasedDataset | None:
         return read_split(self.listing(), self.reading(root), split)
@@ -96,7 +101,7 @@ def list_folder(
 
 
 def folder_sheet(path: Path, choice: ColumnChoice = USUAL) -> Sheet | None:
-    """The table that a folder holds: of `datasets`, or Parquet or Arrow files. None: folders are classes."""
+    """The table that a folder holds: of `datasets`, or Parquet, Arrow or tar files. None: folders are classes."""
     if not path.exists():
         raise UserError(f"there is no folder '{path}': check the path")
     if not path.is_dir():

@@ -1,7 +1,5 @@
 """`groups.csv`: guessed attribute values of a user's images, which people look at, correct, and give back."""
 
-import csv
-import io
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,6 +13,7 @@ from fairflac.data.own.csv_file import NEEDED, list_table, read_csv
 from fairflac.data.own.listing import Listing
 from fairflac.errors import UserError
 from fairflac.system.files import write_text
+from fairflac.system.tables import csv_text
 
 GUESS = "guess"  # the column of the first attribute that was found
 CONFIDENCE = "confidence"  # of the guess, from 1 / K to 1
@@ -25,11 +24,8 @@ def write_groups(path: Path, listing: Listing, columns: Mapping[str, Sequence[st
     """A table that is a dataset too (`csv`): paths are relative to its folder."""
     home = os.path.realpath(path.parent)
     places = [os.path.relpath(os.path.realpath(listing.folder / name), home) for name in listing.names]
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*NEEDED, *columns])
-    writer.writerows(zip(map(Path.as_posix, map(Path, places)), listing.labels, *columns.values(), strict=True))
-    write_text(path, stream.getvalue())
+    rows = zip(map(Path.as_posix, map(Path, places)), listing.labels, *columns.values(), strict=True)
+    write_text(path, csv_text([[*NEEDED, *columns], *rows]))
 
 
 def has_guesses(table: Path) -> bool:

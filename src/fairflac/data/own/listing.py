@@ -13,6 +13,7 @@ from pydantic import Field
 from fairflac.data.base import BiasedDataset, Split, stratified_split
 from fairflac.data.pixels.cache import NAMED, Images, read_images
 from fairflac.data.pixels.decode import Fit, Framing
+from fairflac.data.pixels.live import Decode, stays_live
 from fairflac.errors import UserError
 from fairflac.system.progress import tell_once
 from fairflac.types import Attribute, TaskSpec
@@ -87,10 +88,13 @@ class ReadOptions:
     test: float
     cache: Path
     strict: bool = False
+    decode: Decode | None = None
 
     def read(self, listing: Listing, warn: Callable[[str], None] = tell_once) -> "ReadListing":
         stored = FRAMING.stored((self.size, self.size))
-        return read_listing(listing, stored, self.cache, fit=FRAMING.fit, strict=self.strict, warn=warn)
+        return read_listing(
+            listing, stored, self.cache, fit=FRAMING.fit, strict=self.strict, decode=self.decode, warn=warn
+        )
 
 
 @dataclass(frozen=True)
@@ -137,12 +141,20 @@ def read_listing(
     *,
     fit: Fit,
     strict: bool,
+    decode: Decode | None = None,
     warn: Callable[[str], None] = tell_once,
 ) -> ReadListing:
     """All images that can be read. What is odd about them is told, a line for each kind."""
     listing = listing.distinct()
+    label, live = listing.source.name, stays_live(decode, len(listing.names), size)
+    if live and decode is None:
+        gigabytes = len(listing.names) * size[0] * size[1] * 3 / 1e9
+        tell_once(
+            f"{label}: {len(listing.names):,} images, {gigabytes:,.0f} GB of pixels, are decoded whenever they are "
+            "needed; to keep them all instead, set decode=once"
+        )
     images = read_images(
-        listing.folder, listing.names, size, cache, fit=fit, strict=strict, label=listing.source.name, warn=warn
+        listing.folder, listing.names, size, cache, fit=fit, strict=strict, live=live, label=label, warn=warn
     )
     if not len(images.kept):
         name, why = next(iter(images.broken.items()))

@@ -1,34 +1,34 @@
-"""Images decoded once, in parallel, into a memory-mapped file that all later runs share."""
+"""Images decoded once, in parallel, into a memory-mapped file that all later runs share; of live ones only an index."""
 
 import hashlib
 import json
 import os
-import stat
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from filelock import FileLock
 
-from fairflac.data.pixels.decode import Fit, Unreadable, decode
-from fairflac.data.pixels.rows import RowReader, image_row
+from fairflac.data.pixels.decode import Fit, Unreadable
+from fairflac.data.pixels.files import decode_files
+from fairflac.data.pixels.live import LiveImages, Pixels
+from fairflac.data.pixels.rows import image_row
 from fairflac.errors import UserError
 from fairflac.system.files import replacing, write_text
 from fairflac.system.progress import meter, tell_once
 
-FORMAT = 2  # raised when the same files would be decoded or stored otherwise
+FORMAT = 3  # raised when the same files would be decoded or stored otherwise
 NAMED = 3  # images that a message names
-AHEAD = 256  # images that are decoded before they are asked for
 
 
 @dataclass(frozen=True)
 class Images:
     """Those of the files that could be read, in the order of the list; a file that is listed twice is there twice."""
 
-    pixels: np.ndarray  # (N, H, W, 3) uint8, memory-mapped unless files are repeated
+    pixels: Pixels  # (N, H, W, 3) uint8; an array is memory-mapped unless files are repeated
     kept: np.ndarray  # (N,) int64, positions in the list of files
     digests: np.ndarray  # (N,) uint64 of the files' bytes: equal for copies
     broken: dict[str, str]  # name → why it cannot be read
@@ -42,16 +42,18 @@ def read_images(
     *,
     fit: Fit = "cover",
     strict: bool = False,
+    live: bool = False,
     label: str = "images",
     silent: bool = False,
     warn: Callable[[str], None] = tell_once,
 ) -> Images:
     """All images in one size. A file that changed, came or went makes a new cache; two processes make it once.
 
-    Images that cannot be read are named, counted and left out, or with `strict` an error.
+    Images that cannot be read are named, counted and left out, or with `strict` an error. Those that stay `live` are
+    all decoded once too, but no pixels are kept: what is left out, and every split, is the same.
     """
     files = list(dict.fromkeys(names))
-    stored = _stored(folder, files, size, fit, cache, label, silent)
+    stored = _stored(folder, files, size, fit, cache, live, label, silent)
     if stored.broken:
         line = _broken_line(stored.broken, len(files), folder)
         if strict:
@@ -71,41 +73,46 @@ def read_images(
 class _Stored:
     """A cache of distinct files: pixels and digests of those that can be read, in order, and the others."""
 
-    pixels: np.ndarray
+    pixels: Pixels
     digests: np.ndarray
     broken: dict[str, str]
 
 
 def _stored(
-    folder: Path, files: list[str], size: tuple[int, int], fit: Fit, cache: Path, label: str, silent: bool
+    folder: Path, files: list[str], size: tuple[int, int], fit: Fit, cache: Path, live: bool, label: str, silent: bool
 ) -> _Stored:
     """From disk, or made now if there is none that fits."""
     key = _key(folder, files, size, fit)
     pixels, index = cache / f"{key[:20]}.npy", cache / f"{key[:20]}.json"
     cache.mkdir(parents=True, exist_ok=True)
     with FileLock(cache / f"{key[:20]}.lock"):
-        found = _load(pixels, index, key, files, size)
+        found = _load(pixels, index, key, files, size, live)
         if found is None:
             index.unlink(missing_ok=True)
-            _build(folder, files, size, fit, pixels, index, key, label, silent)
-            found = _load(pixels, index, key, files, size)
+            _build(folder, files, size, fit, None if live else pixels, index, key, label, silent)
+            found = _load(pixels, index, key, files, size, live)
     if found is None:
-        raise UserError(f"'{pixels}' cannot be read back after it was written: is the disk sound?")
-    return found
+        raise UserError(f"'{index if live else pixels}' cannot be read back after it was written: is the disk sound?")
+    if not live:
+        return found
+    readable = [file for file in files if file not in found.broken]
+    return replace(found, pixels=LiveImages.of(folder, readable, found.digests, size, fit))
 
 
-def _load(pixels: Path, index: Path, key: str, files: list[str], size: tuple[int, int]) -> _Stored | None:
-    """None: there is no cache, or it is damaged, or of other files."""
+def _load(pixels: Path, index: Path, key: str, files: list[str], size: tuple[int, int], live: bool) -> _Stored | None:
+    """None: there is no cache, or it is damaged, or of other files. If `live`, without pixels."""
+    images = np.zeros((0, *size, 3), np.uint8)
     try:
         record = json.loads(index.read_text())
         broken: dict[str, str] = record["broken"]
         digests = np.array([int(digest, 16) for digest in record["digests"]], dtype=np.uint64)
-        # Copy-on-write: the file stays as it is, and torch takes no array that cannot be written to.
-        images = np.load(pixels, mmap_mode="c") if len(digests) else np.zeros((0, *size, 3), np.uint8)
+        if len(digests) and not live:
+            # Copy-on-write: the file stays as it is, and torch takes no array that cannot be written to.
+            images = np.load(pixels, mmap_mode="c")
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
     same = record["key"] == key and len(digests) + len(broken) == len(files) and broken.keys() <= set(files)
-    fits = images.shape == (len(digests), *size, 3) and images.dtype == np.uint8
+    fits = live or (images.shape == (len(digests), *size, 3) and images.dtype == np.uint8)
     return _Stored(images, digests, broken) if same and fits else None
 
 
@@ -113,7 +120,7 @@ def check_images(folder: Path, names: Sequence[str], *, label: str) -> None:
     """Decode every image and keep none; an error names those that cannot be read."""
     with meter(f"checking {label}", len(names)) as bar:
         broken = {}
-        decoded = decode_files([folder / name for name in names], (8, 8), "squash")
+        decoded = decode_files((folder / name for name in names), (8, 8), "squash")
         for name, found in zip(names, decoded, strict=True):
             if isinstance(found, Unreadable):
                 broken[name] = str(found)
@@ -147,16 +154,17 @@ def _state(path: Path) -> str:
 
 
 def _build(
-    folder: Path, files: Sequence[str], size: tuple[int, int], fit: Fit, pixels: Path, index: Path, key: str,
+    folder: Path, files: Sequence[str], size: tuple[int, int], fit: Fit, pixels: Path | None, index: Path, key: str,
     label: str, silent: bool,
 ) -> None:  # fmt: skip
+    """Decode all files. Pixels go to a file, if there is to be one, and what is known of each into the index."""
     digests: list[str] = []
     broken: dict[str, str] = {}
-    with meter(f"reading {label}", len(files), silent=silent) as bar, replacing(pixels) as stream:
+    doing = "checking" if pixels is None else "reading"
+    with meter(f"{doing} {label}", len(files), silent=silent) as bar, _stream(pixels) as stream:
         header = {"descr": "|u1", "fortran_order": False, "shape": (len(files), *size, 3)}
         np.lib.format.write_array_header_1_0(stream, header)
-        decoded = decode_files([folder / name for name in files], size, fit)
-        for name, found in zip(files, decoded, strict=True):
+        for name, found in zip(files, decode_files((folder / name for name in files), size, fit), strict=True):
             if isinstance(found, Unreadable):
                 broken[name] = str(found)
             else:
@@ -171,66 +179,9 @@ def _build(
     write_text(index, json.dumps({"key": key, "digests": digests, "broken": broken}))
 
 
-@dataclass(frozen=True)
-class Decoded:
-    """One image."""
-
-    digest: str  # of the bytes of its file
-    pixels: np.ndarray  # (H, W, 3) uint8
-
-
-def decode_files(paths: Sequence[Path], size: tuple[int, int], fit: Fit) -> Iterator[Decoded | Unreadable]:
-    """One for each file, in order, some of them decoded ahead: memory does not grow with the number of files.
-
-    Threads are enough: Pillow lets go of the interpreter while it decodes. Rows of a table are read one after the
-    other, as they lie, and decoded in threads like files.
-    """
-    image_bytes = ImageBytes()
-
-    def one(source: Path | bytes | Unreadable) -> Decoded | Unreadable:
-        if isinstance(source, Unreadable):
-            return source
-        try:
-            content = file_bytes(source) if isinstance(source, Path) else source
-            return Decoded(hashlib.sha256(content).hexdigest()[:16], decode(content, size, fit))
-        except Unreadable as error:
-            return error
-
-    pending: deque[Future[Decoded | Unreadable]] = deque()
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for path in paths:
-            pending.append(pool.submit(one, path if image_row(path) is None else image_bytes.or_why(path)))
-            if len(pending) > AHEAD:
-                yield pending.popleft().result()
-        yield from (image.result() for image in pending)
-
-
-class ImageBytes:
-    """What is stored of an image, in a file or in the row of a table."""
-
-    def __init__(self) -> None:
-        self.rows = RowReader()
-
-    def __call__(self, path: Path) -> bytes:
-        row = image_row(path)
-        return file_bytes(path) if row is None else self.rows(row)
-
-    def or_why(self, path: Path) -> bytes | Unreadable:
-        try:
-            return self(path)
-        except Unreadable as error:
-            return error
-
-
-def file_bytes(path: Path) -> bytes:
-    """What a file holds. Pipes and devices are none: reading them may never end."""
-    try:
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):
-            raise Unreadable("a folder, not a file" if stat.S_ISDIR(mode) else "not a file")
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise Unreadable(getattr(error, "strerror", None) or str(error)) from error
+def _stream(path: Path | None) -> AbstractContextManager[IO[bytes]]:
+    """To a file, or to nowhere."""
+    return replacing(path) if path is not None else open(os.devnull, "wb")
 
 
 def _broken_line(broken: dict[str, str], total: int, folder: Path) -> str:

@@ -14,6 +14,9 @@ Fit = Literal["squash", "cover"]
 
 # Above it an image is taken for a bomb: small as a file, gigabytes when unpacked.
 MAX_PIXELS = 100_000_000
+LARGE = 20_000_000  # pixels; above, an image is made smaller before anything else
+REDUCIBLE = ("L", "LA", "RGB", "RGBA", "CMYK", "YCbCr", "F")
+ROWS = 256  # of a wide image, that are in memory as floats
 WIDE_MODES = ("I", "I;16", "I;16L", "I;16B", "F")
 BACKGROUND = (255, 255, 255)
 # A JPEG file is decoded at a half, a quarter or an eighth, as long as that is so many times as large as it is wanted:
@@ -46,8 +49,11 @@ def decode(content: bytes, size: tuple[int, int], fit: Fit) -> np.ndarray:
             file = Image.open(io.BytesIO(content))
             if file.width * file.height > MAX_PIXELS:
                 raise Unreadable(f"{file.width} x {file.height} pixels are too many")
+            if file.format == "EPS":  # Pillow would have Ghostscript run it
+                raise Unreadable("PostScript is a program, and none is run: save it as PNG")
             file.draft("RGB", (DRAFT * width, DRAFT * height))  # JPEG only
-            image = _rgb(ImageOps.exif_transpose(file))
+            ImageOps.exif_transpose(file, in_place=True)
+            image = _rgb(_reduced(file, DRAFT * width, DRAFT * height))
             if image.size != (width, height):
                 shape = (width, height)
                 filter = Image.Resampling.BILINEAR  # with antialiasing, as Pillow does it
@@ -61,6 +67,14 @@ def decode(content: bytes, size: tuple[int, int], fit: Fit) -> np.ndarray:
         raise Unreadable(f"{type(error).__name__}: {error}".replace("\n", " ")) from error
 
 
+def _reduced(image: Image.Image, width: int, height: int) -> Image.Image:
+    """As `draft` does it, for large images of other kinds: what follows makes several copies."""
+    factor = min(image.width // width, image.height // height)
+    if image.width * image.height < LARGE or factor < 2 or image.mode not in REDUCIBLE:
+        return image
+    return image.reduce(factor)
+
+
 def _rgb(image: Image.Image) -> Image.Image:
     if image.mode in WIDE_MODES:
         return _from_wide(image).convert("RGB")
@@ -72,6 +86,10 @@ def _rgb(image: Image.Image) -> Image.Image:
 
 def _from_wide(image: Image.Image) -> Image.Image:
     """16 bits and more per pixel → 8. Integers have 65535 as white; floats 1, or 255 if they go beyond."""
-    values = np.asarray(image, dtype=np.float64)
+    values = np.asarray(image)
     white = (1.0 if values.max(initial=0) <= 1 else 255.0) if image.mode == "F" else 65535.0
-    return Image.fromarray((values / white * 255).round().clip(0, 255).astype(np.uint8))
+    eight = np.empty(values.shape, np.uint8)
+    for start in range(0, len(values), ROWS):
+        part = values[start : start + ROWS].astype(np.float64)
+        eight[start : start + ROWS] = (part / white * 255).round().clip(0, 255)
+    return Image.fromarray(eight)

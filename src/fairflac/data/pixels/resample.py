@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, overload
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from fairflac.data.pixels.live import Pixels
 
 Size = tuple[int, int]  # height, width
 Sides = np.ndarray | int  # one per image, or one for all
@@ -73,11 +75,18 @@ def centre_offset(stored: Size, size: Size) -> Size:
     return (stored[0] - size[0]) // 2, (stored[1] - size[1]) // 2
 
 
-def centre_crop(images: np.ndarray, size: Size) -> np.ndarray:
+@overload
+def centre_crop(images: np.ndarray, size: Size) -> np.ndarray: ...
+
+
+@overload
+def centre_crop(images: Pixels, size: Size) -> Pixels: ...
+
+
+def centre_crop(images: Pixels, size: Size) -> Pixels:
     """(..., H, W, C) → (..., h, w, C): the middle of them, without a copy."""
     top, left = centre_offset((images.shape[-3], images.shape[-2]), size)
-    middle: np.ndarray = images[..., top : top + size[0], left : left + size[1], :]
-    return middle
+    return images[..., top : top + size[0], left : left + size[1], :]
 
 
 def cut(raw: Tensor, crops: Crops, size: Size) -> Tensor:

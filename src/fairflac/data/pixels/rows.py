@@ -1,18 +1,21 @@
 """Images inside the rows of Parquet and Arrow files, read in place.
 
 `photos.parquet#image:17` is the image in column `image` of row 17. Such a name goes wherever the path of an image file
-goes, so that nothing has to be unpacked.
+goes, so that nothing has to be unpacked. So does that of an image in a tar file.
 """
 
 import re
 from bisect import bisect_right
+from collections import OrderedDict
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
 import numpy as np
 
 from fairflac.data.pixels.decode import Unreadable
+from fairflac.data.pixels.tars import TarMember, tar_member
 from fairflac.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".parquet", ".arrow", ".feather")
 AT_ONCE = 64  # rows of a Parquet file that are in memory
+OPEN = 16  # files at a time
 _NAME = re.compile(r"(?P<file>.+\.(?:parquet|arrow|feather))#(?P<column>[^/#]*):(?P<row>\d+)", re.IGNORECASE)
 
 
@@ -34,10 +38,13 @@ class ImageRow(NamedTuple):
         return f"{self.file}#{quote(self.column, safe='')}:{self.row}"
 
 
-def image_row(path: Path | str) -> ImageRow | None:
+def image_row(path: Path | str) -> ImageRow | TarMember | None:
     """None: an ordinary file."""
-    found = _NAME.fullmatch(str(path)) if "#" in str(path) else None
-    return found and ImageRow(found["file"], unquote(found["column"]), int(found["row"]))
+    name = str(path)
+    if "#" not in name:
+        return None
+    found = _NAME.fullmatch(name)
+    return tar_member(name) if found is None else ImageRow(found["file"], unquote(found["column"]), int(found["row"]))
 
 
 def pyarrow_or_why() -> Any:
@@ -52,24 +59,35 @@ def pyarrow_or_why() -> Any:
 
 
 class RowReader:
-    """Reads the bytes of one image after the other. Going forwards is cheap, whatever the size of the file."""
+    """Reads the bytes of one image after the other, for one thread at a time.
+
+    Going forwards is cheap, whatever the size of the file; going anywhere is so in Arrow files alone.
+    """
 
     def __init__(self) -> None:
-        self.column: _ParquetColumn | _ArrowColumn | None = None
-        self.opened = ("", "")
+        self.opened: OrderedDict[tuple[str, str], _ParquetColumn | _ArrowColumn] = OrderedDict()
+        self.lock = Lock()
 
     def __call__(self, where: ImageRow) -> bytes:
         pa = pyarrow_or_why()
-        try:
-            if self.column is None or self.opened != where[:2]:
-                parquet = where.file.lower().endswith(".parquet")
-                self.column = (_ParquetColumn if parquet else _ArrowColumn)(where.file, where.column)
-                self.opened = where[:2]
-            value = self.column[where.row]
-        except (OSError, pa.ArrowException, KeyError, IndexError) as error:
-            self.column = None
-            raise Unreadable(f"{getattr(error, 'strerror', None) or error}") from error
+        with self.lock:
+            try:
+                value = self._column(where)[where.row]
+            except (OSError, ValueError, pa.ArrowException, KeyError, IndexError, StopIteration, SystemError) as error:
+                self.opened.pop(where[:2], None)
+                raise Unreadable(f"{getattr(error, 'strerror', None) or error}") from error
         return _content(value)
+
+    def _column(self, where: ImageRow) -> "_ParquetColumn | _ArrowColumn":
+        """Opened, if it was not among the last few that were asked."""
+        key = where[:2]
+        if key not in self.opened:
+            if len(self.opened) == OPEN:
+                self.opened.popitem(last=False)
+            kind = _ParquetColumn if where.file.lower().endswith(".parquet") else _ArrowColumn
+            self.opened[key] = kind(where.file, where.column)
+        self.opened.move_to_end(key)
+        return self.opened[key]
 
 
 def _content(value: Any) -> bytes:

@@ -9,6 +9,7 @@ from fairflac.data.base import BiasedDataset, Split
 from fairflac.data.own.listing import MEAN, STD
 from fairflac.data.pixels.cache import read_images
 from fairflac.data.pixels.decode import Framing
+from fairflac.data.pixels.live import Pixels
 from fairflac.errors import UserError
 from fairflac.types import Attribute, TaskSpec
 
@@ -35,7 +36,7 @@ class Faces:
     def take(self, rows: np.ndarray) -> "Faces":
         return Faces(self.names[rows], self.y[rows], {name: values[rows] for name, values in self.bias.items()})
 
-    def dataset(self, pixels: np.ndarray, split: Split, task: TaskSpec) -> BiasedDataset:
+    def dataset(self, pixels: Pixels, split: Split, task: TaskSpec) -> BiasedDataset:
         return BiasedDataset(images=pixels, y=self.y, bias=self.bias, names=self.names, split=split, task=task)
 
 

@@ -336,7 +336,7 @@ class ImageNet9(Dataset):
                 raise UserError(f"'{broken}' cannot be read, and textures need every image: unpack it again")
             edge = (images.pixels.shape[1] - TEXTURE_SIZE) // 2
             centre = images.pixels[:, edge:, edge:][:, :TEXTURE_SIZE, :TEXTURE_SIZE]
-            write_textures(clusters / COMPUTED, files.names, compute_textures(centre, self.texture_weights))
+            write_textures(clusters / COMPUTED, files.names, compute_textures(np.asarray(centre), self.texture_weights))
         return read_textures(clusters, files.names)
 
 
