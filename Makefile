@@ -1,11 +1,12 @@
 # make demo   a debiased model and a report, from nothing but Python 3.11
 # make test   lint, types and tests; what CI runs
+# make chaos  real commands, killed and starved of disk at random moments; prints what was lost. An hour; CHAOS="--kills 20"
 # make docs   the documentation as a site, in site/: open site/index.html
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test docs lint format types clean
+.PHONY: demo test chaos docs lint format types clean
 
 demo: $(VENV)/installed
 	$(BIN)/fairflac demo
@@ -14,6 +15,9 @@ demo: $(VENV)/installed
 # programs by the dozen.
 test: $(VENV)/installed-dev lint types
 	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+
+chaos: $(VENV)/installed-dev
+	PYTHONPATH=tests:tests/light_imports $(BIN)/python -m chaos $(CHAOS)
 
 # Strict: a link or an anchor that leads nowhere is an error.
 docs: $(VENV)/installed-docs

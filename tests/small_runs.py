@@ -43,6 +43,9 @@ class Recorder:
     def failed(self, job: Job, reason: str) -> None:
         self.told.append(("failed", job.key))
 
+    def say(self, text: str) -> None:
+        self.told.append(("said", text))
+
 
 def wait_until(fact: Callable[[], bool]) -> None:
     """However long that takes; pytest has a limit."""
