@@ -145,6 +145,7 @@ def test_weights_of_another_network_are_refused(photos: Path, root: Path, tmp_pa
     config = settled("vanilla", photos, root, weights=str(tmp_path / "other.pth"))
     with pytest.raises(UserError, match="does not hold the weights of a ResNet18"):
         trained(config, root, tmp_path / "runs")
+    assert not list((tmp_path / "runs").rglob("config.toml"))  # before any work
 
 
 @pytest.mark.parametrize(

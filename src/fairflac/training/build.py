@@ -128,10 +128,13 @@ def build_method(config: RunConfig, task: TaskSpec, data: Path | None = None) ->
 
 
 def check_weights(config: RunConfig, data: Path) -> None:
-    """Before any work: the ImageNet weights that networks start from must be there."""
-    for network in (config, config.biased_net):
-        if network is not None and network.net_options.get("weights") == IMAGENET:
+    """Before any work: the files that networks start from must be there, and be theirs."""
+    for network in filter(None, (config, config.biased_net)):
+        weights = network.net_options.get("weights")
+        if weights == IMAGENET:  # verified when it was fetched
             find_imagenet_file(data, network.net)
+        elif weights is not None:
+            _build_net(network.net, network.net_options, 2, data)
 
 
 def _build_net(name: str, options: dict[str, Any], outputs: int, data: Path | None) -> Network:
