@@ -77,6 +77,25 @@ def test_predictions_of_another_model_are_no_attribute(tmp_path: Path) -> None:
     assert list(smiling.tables["prediction"].bias) == ["smiling"]
 
 
+def test_tables_of_every_kind_say_the_same(tmp_path: Path) -> None:
+    import pandas
+
+    scores = {"score_0": [0.25, 0.5, 0.125, 0.75], "score_1": [0.75, 0.5, 0.875, 0.25]}
+    frame = pandas.DataFrame({"label": [0, 1, 1, 0], **scores, "sex": ["f", "m", "f", "m"], "tags": [["a"]] * 4})
+    frame.to_parquet(tmp_path / "p.parquet")
+    frame.to_json(tmp_path / "p.jsonl", orient="records", lines=True)
+    for kind, place in (("parquet", "row 0"), ("jsonl", "line 1")):
+        found = read_predictions(tmp_path / f"p.{kind}", PredictionColumns())
+        (table,) = found.tables.values()
+        assert found.names.classes == ["0", "1"] and found.names.values == {"sex": ["f", "m"]}  # a list is no column
+        assert table.prediction.tolist() == [1, 0, 1, 0] and table.score.tolist() == [0.75, 0.5, 0.875, 0.75]
+        assert found.rows[0] == place
+    frame["label"] = [0, 1, None, 0]
+    frame.to_parquet(tmp_path / "p.parquet")
+    with pytest.raises(UserError, match="row 2 of '.*p.parquet' has nothing in column 'label'"):
+        read_predictions(tmp_path / "p.parquet", PredictionColumns())
+
+
 def test_columns_in_memory() -> None:
     import pandas
 

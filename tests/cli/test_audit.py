@@ -145,7 +145,7 @@ def test_predictions_made_elsewhere(program: Program, tmp_path: Path) -> None:
     assert found["by_value"]["m"]["selection_rate"]["value"] == 0.5
     refused(program("audit", tmp_path / "answers.csv"), "has no column 'label'", "who, job, said, sex")
     refused(program(*words, "--split", "test"), "--split is for a model and its images")
-    refused(program("audit", "model.onnx", "photos", "--positive", "a"), "--positive is for a CSV file of predictions")
+    refused(program("audit", "model.onnx", "photos", "--positive", "a"), "--positive is for a table of predictions")
 
 
 def test_other_classes_are_named(program: Program, tiny_run: Run, photos: Path, tmp_path: Path) -> None:

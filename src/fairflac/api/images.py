@@ -321,8 +321,8 @@ def audit_predictions(
     odds and the other gaps, with 95 % intervals, and a permutation test of whether being right depends on it at all.
 
     Args:
-        predictions: a CSV file, or columns by name: a dict or a pandas DataFrame. One column has the true class, one
-            the predicted class, or one for each class its score; others are attributes.
+        predictions: a table (CSV, JSON lines, Parquet), or columns by name: a dict or a pandas DataFrame. One column
+            has the true class, one the predicted class, or one for each class its score; others are attributes.
         label: the column of the true class; `label`, `y_true`, `target` and the like are found.
         prediction: the column of the predicted class, or several to compare models; `prediction`, `y_pred` and the
             like are found.

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from fairflac.data.own.csv_file import read_csv
+from fairflac.data.own.csv_file import JSON_LINES, read_sheet
+from fairflac.data.pixels.rows import ENDINGS
 from fairflac.errors import UserError, unknown
 from fairflac.inference.model import probabilities
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.naming import Names
 
+TABLES = (".csv", ".tsv", ".txt", *JSON_LINES, *ENDINGS)  # how files of predictions end
 # What columns are usually called, the likelier first; `class` and `probability` are what `fairflac predict` writes.
 LABELS = ("label", "y_true", "target", "true_label", "truth", "ground_truth", "gold")
 PREDICTIONS = ("prediction", "predicted", "pred", "y_pred", "predicted_label", "class")
@@ -87,7 +89,7 @@ class _Sheet:
 
 
 def read_predictions(given: Path | str | Mapping[str, Any] | Any, columns: PredictionColumns) -> PredictionFile:
-    """From a CSV file; or from columns by name, such as a pandas DataFrame."""
+    """From a table of any kind (CSV, JSON lines, Parquet, Arrow); or columns by name, such as a pandas DataFrame."""
     sheet = _sheet(given)
     if not sheet.places:
         raise UserError(f"'{sheet.source}' has no rows")
@@ -133,9 +135,9 @@ def _sheet(given: Any) -> _Sheet:
     if isinstance(given, Path | str):
         path = Path(given).expanduser()
         if path.is_dir():
-            raise UserError(f"'{path}' is a folder: give a CSV file of predictions")
-        read = read_csv(path)
-        columns = {name: [row[name] for row in read.rows] for name in read.header if name}
+            raise UserError(f"'{path}' is a folder: give a table of predictions, such as a CSV or Parquet file")
+        read = read_sheet(path)
+        columns = {name: read.values(name) for name in read.header if name and name not in read.images}
         return _Sheet(str(given), columns, [read.where(row) for row in range(len(read.rows))])
     names = list(given) if isinstance(given, Mapping) else list(given.columns)
     columns = {str(name): ["" if _missing(one) else str(one).strip() for one in list(given[name])] for name in names}

@@ -1,4 +1,4 @@
-"""`fairflac audit MODEL… DATA`, and `fairflac audit PREDICTIONS.csv`."""
+"""`fairflac audit MODEL… DATA`, and `fairflac audit PREDICTIONS`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,8 +15,7 @@ MODEL_HELP = (
 DATA_HELP = "DATA: a folder with a subfolder for each class, a CSV file, or a dataset (see fairflac list datasets)."
 
 
-ALONE_HELP = "Or one CSV file of predictions (label, prediction or scores, attributes) and nothing else."
-TABLES = (".csv", ".tsv", ".txt")
+ALONE_HELP = "Or one table of predictions (CSV, Parquet: label, prediction or scores, attributes) and nothing else."
 
 
 def audit_command(
@@ -64,18 +63,19 @@ def audit_command(
     a CSV file are attributes, and the groups they make are measured too. Several models (before and after) are asked
     about the same images, and compared image by image.
 
-    Of predictions that were made elsewhere (a CSV file with columns such as label, prediction, sex), say whether they
-    treat groups alike.
+    Of predictions that were made elsewhere (a CSV or Parquet file with columns such as label, prediction, sex), say
+    whether they treat groups alike.
     """
     import json as json_format
 
+    from fairflac.auditing.prediction_file import TABLES
     from fairflac.errors import UserError
 
     *models, images = words
     of_predictions = not models and Path(images).suffix.lower() in TABLES
     if not models and not of_predictions:
         raise UserError(
-            f"Missing argument 'DATA': give images to audit '{images}' on, or a CSV file of predictions in its place"
+            f"Missing argument 'DATA': give images to audit '{images}' on, or a table of predictions in its place"
         )
     for_models = {
         "path-column": path_column,
@@ -90,7 +90,7 @@ def audit_command(
     wrong: dict[str, Any] = for_models if of_predictions else columns
     for name, value in wrong.items():
         if value:
-            which = "a model and its images" if of_predictions else "a CSV file of predictions alone"
+            which = "a model and its images" if of_predictions else "a table of predictions alone"
             raise UserError(f"--{name} is for {which}: leave it out")
 
     shown: str | dict[str, object]
