@@ -14,6 +14,7 @@ from fairflac.errors import Stopped, UserError
 from fairflac.reproduction.plan import Job, jobs_for
 from fairflac.reproduction.ray_executor import RayExecutor
 from fairflac.runs.directory import Workspace
+from fairflac.system import invocation
 from small_runs import MANY, Recorder, config
 
 # Ray leaves files and processes to the system when it shuts down, and says nothing about it but this.
@@ -68,11 +69,13 @@ def _untimed(entry: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if name != "seconds"}
 
 
-def test_without_a_shared_folder_bias_models_travel(cluster: Any, tmp_path: Path):
+def test_without_a_shared_folder_bias_models_travel(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     workspace, made = Workspace(tmp_path, tmp_path), config("flac")
     broken = config("flac-b", **{"bias_model.selection": "accuracy", "bias_model.validation": 0.0})
     executor = RayExecutor(cluster.address, cpus=1, gpus=0, retries=0, shared=False)
+    monkeypatch.setattr(invocation, "_words", ("reproduce", "table2"))
     failed = executor.run(jobs_for([made, broken]), workspace, Recorder())
+    assert workspace.run(made).env["command"] == "fairflac reproduce table2"
     assert workspace.run(made).done and workspace.run(made.stage_one()).done
     assert set(failed) == {broken.folder, broken.stage_one().folder}
     assert "needs validation data" in failed[broken.folder]

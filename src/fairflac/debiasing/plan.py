@@ -234,9 +234,9 @@ class Request:
     split_seed: int | None = None  # of the splits; None: the seed
 
     def each_seed(self) -> list["Request"]:
-        """All on the same splits: what was searched for a shortcut, or chosen by, is tested on with no seed."""
-        if self.seeds == 1:
-            return [self]
+        """All on the same splits: what was searched for a shortcut, or chosen by, is tested on with no seed.
+
+        One seed says so too, so that its runs are found when more are wanted."""
         return [replace(self, seed=self.seed + number, split_seed=self.seed) for number in range(self.seeds)]
 
     @property

@@ -22,6 +22,7 @@ from fairflac.reproduction.plan import Job
 from fairflac.reproduction.scheduler import JobListener, JobResult, run_job, run_jobs
 from fairflac.runs.directory import Run, Workspace
 from fairflac.system.files import replacing
+from fairflac.system.invocation import remember, typed_words
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -96,9 +97,14 @@ def _run_store(workspace: Workspace) -> "ActorHandle[RunStore]":
 
 
 def _work(
-    config: RunConfig, workspace: Workspace, store: "ActorHandle[RunStore] | None", sent: dict[str, str]
+    config: RunConfig,
+    workspace: Workspace,
+    store: "ActorHandle[RunStore] | None",
+    sent: dict[str, str],
+    command: tuple[str, ...] | None,
 ) -> JobResult:
-    """The task; plug-in files are sent with it."""
+    """The task; plug-in files are sent with it, and the command that was typed."""
+    remember(command)
     try:
         plugins.load(sent=sent)
     except UserError as error:
@@ -127,7 +133,8 @@ class _TaskPool:
         self.task: Any = ray.remote(num_cpus=executor.cpus, num_gpus=executor.gpus, max_retries=0)(_work)
 
     def start(self, job: Job, workspace: Workspace) -> "_Task":
-        return _Task(self.task.remote(job.config, workspace, self.store, self.plugins), job, workspace, self.store)
+        answer = self.task.remote(job.config, workspace, self.store, self.plugins, typed_words())
+        return _Task(answer, job, workspace, self.store)
 
 
 class _Task:
