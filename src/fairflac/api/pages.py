@@ -44,12 +44,27 @@ SECTION = re.compile(r"^(Args|Returns|Example):\n((?:(?:    .*)?\n)+)", re.MULTI
 ARGUMENT = re.compile(r"^(\w+): ", re.MULTILINE)
 
 
+LONGEST, WRAPPED = 120, 110  # letters of a line: a longer one is wrapped to fewer
+
+
+def _wrapped(page: str) -> str:
+    """Lines that can be read in the file too. Rows of tables stay whole, and what follows on is set in."""
+    lines = []
+    for line in page.split("\n"):
+        if len(line) <= LONGEST or line.startswith("|"):
+            lines.append(line)
+            continue
+        further = "  " if line.startswith("- ") else "    " if line.startswith("fairflac.") else ""
+        lines += textwrap.wrap(line, WRAPPED, subsequent_indent=further, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines)
+
+
 def api_page() -> str:
     """As Markdown."""
     parts = [API_HEAD]
     for title, names in GROUPS.items():
         parts += [f"## {title}\n", *map(_entry, names)]
-    return "\n".join(parts)
+    return _wrapped("\n".join(parts))
 
 
 def _entry(name: str) -> str:
@@ -98,7 +113,8 @@ def methods_page() -> str:
     """The whole page in Markdown."""
     rows = [[f"[{name}](#{name})", describe(method).headline, sees(method)] for name, method in METHODS.items()]
     table = markdown_table(["name", "what it is", "sees"], rows)
-    return "\n".join([METHODS_HEAD, table, "", *(_method_section(name, method) for name, method in METHODS.items())])
+    sections = [_method_section(name, method) for name, method in METHODS.items()]
+    return _wrapped("\n".join([METHODS_HEAD, table, "", *sections]))
 
 
 def _method_section(name: str, method: type[Method]) -> str:
@@ -131,7 +147,7 @@ def datasets_page() -> str:
     rows = [[f"[{name}](#{name})", _line(part["Class"]), _line(part["Bias"])] for name, part in parts.items()]
     table = markdown_table(["name", "class", "bias: the attribute that gives it away"], rows)
     sections = [_dataset_section(name, dataset, parts[name]) for name, dataset in DATASETS.items()]
-    return "\n".join([DATASETS_HEAD, table, "", *sections])
+    return _wrapped("\n".join([DATASETS_HEAD, table, "", *sections]))
 
 
 def _dataset_section(name: str, dataset: type[Dataset], parts: dict[str, str]) -> str:
