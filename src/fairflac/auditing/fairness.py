@@ -203,9 +203,12 @@ def answer(found: FairnessAudit) -> list[str]:
 def _fairer(found: FairnessAudit, model: str, attribute: str) -> str:
     """Whether the largest difference inside a class is another than that of the first model."""
     first, second = (found.dependence[one][attribute].gap for one in (found.models[0], model))
-    points = f"from {100 * first.value:.0f} to {100 * second.value:.0f} points"
+    before, after = (f"{100 * gap.value:.0f}" for gap in (first, second))
+    points = f"from {before} to {after} points"
     if second.high < first.low or first.high < second.low:
         return f"The largest difference inside a class {'falls' if second.value < first.value else 'grows'} {points}."
+    if before == after:
+        return f"The largest difference inside a class stays at {before} points."
     return f"The largest difference inside a class goes {points}, which chance may explain."
 
 
