@@ -92,7 +92,7 @@ def test_tables_of_every_kind_say_the_same(tmp_path: Path) -> None:
         assert found.rows[0] == place
     frame["label"] = [0, 1, None, 0]
     frame.to_parquet(tmp_path / "p.parquet")
-    with pytest.raises(UserError, match="row 2 of '.*p.parquet' has nothing in column 'label'"):
+    with pytest.raises(UserError, match=r"row 2 of '.*p\.parquet' has nothing in column 'label'"):
         read_predictions(tmp_path / "p.parquet", PredictionColumns())
 
 

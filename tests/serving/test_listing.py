@@ -40,6 +40,20 @@ def test_a_finished_run_has_its_numbers_and_a_bias_model_is_no_result(tmp_path: 
     assert by_method["gce"].role == "bias model (hue)" and not by_method["gce"].comparable
 
 
+def test_runs_of_one_method_are_told_apart_by_their_settings(tmp_path: Path) -> None:
+    for run_id, alpha in (("aa", 10.0), ("bb", 300.0)):
+        for seed in (0, 1):
+            options = {"alpha": alpha, "delta": 1.0}
+            write_run(tmp_path, "flac", table(1.0, 0.5), seed=seed, run_id=run_id, method_options=options)
+    write_run(tmp_path, "vanilla", table(1.0, 0.25))
+    said = {line.run.path.name: line.settings for line in Catalogue(tmp_path).lines()}
+    tens, hundreds = (
+        dict.fromkeys(("aa-s0", "aa-s1"), "alpha = 10.0"),
+        dict.fromkeys(("bb-s0", "bb-s1"), "alpha = 300.0"),
+    )
+    assert said == tens | hundreds | {"0123456789-s0": ""}
+
+
 def test_who_trains_and_for_how_long(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         unfinished(tmp_path, pid=process.pid, host=socket.gethostname())

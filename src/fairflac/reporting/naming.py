@@ -1,5 +1,6 @@
 """What classes, attributes and data are called, and what a run was trained on."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -100,6 +101,36 @@ def details_of(config: dict[str, Any]) -> str:
 def data_in_words(config: dict[str, Any]) -> str:
     """Both, for readers elsewhere, to whom the folders of this machine mean nothing."""
     return ", ".join(filter(None, [title_of(config), details_of(config)]))
+
+
+LONGEST = 60  # letters of settings beside a name
+
+
+def told_apart(configs: Sequence[dict[str, Any]]) -> list[str] | None:
+    """What each has otherwise than the others, such as `alpha = 300.0`; None: that takes too many words.
+
+    Seeds do not count.
+    """
+    flat = [dict(_leaves(config)) for config in configs]
+    names = [name for name in dict.fromkeys(name for one in flat for name in one) if not _alike(flat, name)]
+    said = [", ".join(f"{name} = {one[name]}" for name in names if name in one) for one in flat]
+    short = all(0 < len(one) <= LONGEST for one in said)
+    return said if short and len({*said}) == len(said) else None
+
+
+def _alike(flat: Sequence[dict[str, Any]], name: str) -> bool:
+    return all(name in one and one[name] == flat[0].get(name) for one in flat)
+
+
+def _leaves(config: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings by the names that `--set` takes."""
+    for key, value in config.items():
+        if key in ("data_options", "net_options", "method_options", "train"):
+            yield from _leaves(value, prefix)
+        elif isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+        elif key != "seed":
+            yield f"{prefix}{key}", value
 
 
 class Labels(NamedTuple):

@@ -11,7 +11,7 @@ from fairflac.metrics import METRICS, Measured, Metric, group_table, measure
 from fairflac.metrics.groups import Majority, class_accuracy, confusion
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import ACCURACIES, ACCURACY, UNKNOWN, mean, metric_of, percent
-from fairflac.reporting.naming import Names, data_of, is_result, labels
+from fairflac.reporting.naming import Names, data_of, is_result, labels, told_apart
 from fairflac.runs.directory import Run
 
 
@@ -123,7 +123,7 @@ def _smallest(test: dict[str, float], name: str) -> float | None:
 class Model:
     """One method with one setting on one dataset."""
 
-    name: str  # the method's, with the run id where one method has several settings
+    name: str  # the method's; where one has several settings, with those that differ, or with the run id
     method: str
     run: Run  # of the first seed
     rows: list[RunRow]  # one per seed
@@ -146,11 +146,12 @@ def models(runs: Sequence[Run]) -> list[Model]:
     settings: dict[tuple[str, str], list[tuple[Run, RunRow]]] = {}
     for run, row in zip(runs, rows(runs), strict=True):
         settings.setdefault((row.method, row.run), []).append((run, row))
-    methods = [method for method, _ in settings]
-    return [
-        _model(method if methods.count(method) == 1 else f"{method} ({run_id})", members)
-        for (method, run_id), members in settings.items()
-    ]
+    names: dict[tuple[str, str], str] = {}
+    for method in dict.fromkeys(method for method, _ in settings):
+        keys = [key for key in settings if key[0] == method]
+        apart = told_apart([settings[key][0][0].config for key in keys]) or [run_id for _, run_id in keys]
+        names |= {key: f"{method} ({said})" if len(keys) > 1 else method for key, said in zip(keys, apart, strict=True)}
+    return [_model(names[key], members) for key, members in settings.items()]
 
 
 def _model(name: str, members: list[tuple[Run, RunRow]]) -> Model:

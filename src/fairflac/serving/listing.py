@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from fairflac.errors import UserError
 from fairflac.metrics.scores import ACCURACIES, UNKNOWN, percent
-from fairflac.reporting.naming import is_result, title_of
+from fairflac.reporting.naming import is_result, title_of, told_apart
 from fairflac.reporting.results import rows
 from fairflac.runs.directory import CONFIG, Run
 from fairflac.system.progress import duration
@@ -35,6 +35,8 @@ class RunLine:
     history: list[dict[str, Any]] = field(default_factory=list)
     numbers: dict[str, float | None] = field(default_factory=dict)  # accuracies on test images, by name
     seconds: float | None = None  # of training
+    config: dict[str, Any] = field(default_factory=dict)
+    settings: str = ""  # that tell it from others of its method on the same data
     problem: str = ""  # of one that cannot be read
 
     @property
@@ -80,7 +82,7 @@ class Catalogue:
 
     def lines(self) -> list[RunLine]:
         """What runs now comes first, then the latest."""
-        found = [self._line(path) for path in run_folders(self.root)]
+        found = _apart([self._line(path) for path in run_folders(self.root)])
         return sorted(found, key=lambda one: (one.state != "running", -one.since, one.place))
 
     def find(self, address: str) -> RunLine | None:
@@ -107,6 +109,21 @@ class Catalogue:
         except (UserError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
             said = str(error) if isinstance(error, UserError) else f"{CONFIG} or result.json lacks what a run has"
             return replace(line, state="damaged", problem=said)
+
+
+def _apart(lines: list[RunLine]) -> list[RunLine]:
+    """With what tells runs of one method from each other; seeds stand in a column of their own."""
+    kinds: dict[tuple[str, str, str], dict[str, list[RunLine]]] = {}
+    for line in lines:
+        if line.state != "damaged":
+            run_id = line.run.path.name.rpartition("-s")[0]
+            kinds.setdefault((line.method, line.data, line.role), {}).setdefault(run_id, []).append(line)
+    told: dict[Path, str] = {}
+    for runs in kinds.values():
+        said = told_apart([members[0].config for members in runs.values()]) if len(runs) > 1 else None
+        for members, words in zip(runs.values(), said or [""] * len(runs), strict=True):
+            told |= {line.run.path: words for line in members}
+    return [replace(line, settings=told.get(line.run.path, "")) for line in lines]
 
 
 def run_folders(root: Path) -> Iterator[Path]:
@@ -150,6 +167,7 @@ def _filled(line: RunLine) -> RunLine:
         seed=int(config["seed"]),
         epochs=int(config.get("train", {}).get("epochs", 0)),
         history=history,
+        config=config,
         numbers=numbers,
         seconds=None if seconds is None else float(seconds),
     )
