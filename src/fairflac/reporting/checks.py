@@ -100,6 +100,8 @@ def _majority(run: Run, table: Predictions, model: str) -> Alarm | None:
     counts = run.result.get("training_images")
     if not counts or len(np.unique(table.y)) < 2 or (found := majority(table, counts)).beaten:
         return None
+    if _reads_attribute(table, found.accuracy.value):
+        return None  # it has learnt something: the shortcut, of which everything else on a page speaks
     better = "not clearly better" if found.right.value > found.accuracy.value else "no better"
     label = Names.of(run.result).of_class(found.label)
     headline = f"{model} is {better} than always saying “{label}”, the most frequent class in training"
@@ -112,6 +114,12 @@ def _majority(run: Run, table: Predictions, model: str) -> Alarm | None:
             ("that answer", with_range(found.accuracy)),
         ),
     )
+
+
+def _reads_attribute(table: Predictions, bar: float) -> bool:
+    """Where an attribute goes with the class, the model is clearly better than `bar`."""
+    right = table.prediction == table.y
+    return any(share(right[aligned]).low > bar for aligned in table.aligned.values() if aligned.any())
 
 
 BATCHES = " batches"

@@ -102,7 +102,14 @@ def _similarities(models: Mapping[str, Run], shortcut: str | None) -> Picture | 
     )
     wide, small = (data_uri("svg+xml", svg(figure)) for figure in (drawing.figure, narrow))
     return Picture(
-        "What the models look at", wide, drawing.alt, drawing.caption, reading, open=True, narrow=small, wide=True
+        "What the models look at",
+        wide,
+        drawing.alt,
+        drawing.caption,
+        reading,
+        open=True,
+        narrow=small,
+        wide=len(models) > 1,
     )
 
 

@@ -95,8 +95,13 @@ def _line(low: float, high: float, y: Any) -> str:
     lines = []
     for value in (low, (low + high) / 2, high):
         lines.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>')
-        lines.append(f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.2g}</text>')
+        lines.append(f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{_short(value)}</text>')
     return "".join(lines)
+
+
+def _short(value: float) -> str:
+    """That there is room for."""
+    return f"{value:.0f}" if 100 <= abs(value) < 1e5 else f"{value:.2g}"
 
 
 def _ticks(last: int, x: Any) -> str:
