@@ -112,7 +112,7 @@ def test_several_models_are_compared_row_by_row() -> None:
     assert answer(twice)[0] == "All of them: how often they are right depends on the sex."
     assert "The largest difference inside a class stays at" in " ".join(answer(twice))
     page = render(found)
-    assert "better against prediction, row by row" in page and page.count("<h3>better</h3>") == 1
+    assert "better against prediction, row by row" in page and page.count("<h2>better</h2>") == 1
     assert as_json(found)["against_first"]["better"]["accuracy"]["difference"] > 0
 
 

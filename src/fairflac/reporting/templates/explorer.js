@@ -135,6 +135,7 @@ function makeExplorer(explorer) {
     explorer.querySelector(".legend").replaceChildren(...found.names.slice(0, 11).map((name, value) => {
       const item = document.createElement("li"), dot = document.createElement("canvas");
       dot.width = dot.height = 24;
+      dot.setAttribute("aria-hidden", "true");
       const pen = dot.getContext("2d");
       pen.beginPath();
       trace(pen, value % SHAPES, 12, 12, 8);
