@@ -25,7 +25,7 @@ def test_the_stage_and_the_whole_time(clock: list[float], capsys: pytest.Capture
         expect({"flac": 9999.0})  # known already
         for label, done, seconds, left in (
             ("bias model (hue)", 0, 5.0, 5 + 50.0),  # 5 s for half of 100: 5 more, and 50 for the 500 to come
-            ("vanilla", 6, 2.0, 2 + 6.0),  # 2 s for half of the four steps that were left, which are the 200
+            ("vanilla", 6, 2.0, 2 + 14.0),  # 2 s for half of what was left, the 200; 7 s for the 150 done, 300 to come
             ("flac", 0, 3.0, None),
         ):
             with meter(label, 10, done=done) as bar:

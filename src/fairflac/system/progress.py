@@ -111,16 +111,17 @@ def tell(text: str, *, even_quietly: bool = False) -> None:
 
 
 _work: dict[str, float] | None = None  # of all stages, by label; None: nobody has said what is to come
+_past: tuple[float, float] = (0.0, 0.0)  # seconds that stages before this one took, and their work
 
 
 @contextmanager
 def stages() -> Iterator[None]:
     """Around work of several stages, which `expect` names. Inside of another such block it is a part of that one."""
-    global _work
+    global _work, _past
     if _work is not None:
         yield
         return
-    _work = {}
+    _work, _past = {}, (0.0, 0.0)
     try:
         yield
     finally:
@@ -157,12 +158,22 @@ class _Stage:
 
     @property
     def whole(self) -> float | None:
-        """Seconds that all stages still take, at the pace of this one; None: it is the last, or nobody knows yet."""
+        """Seconds that all stages still take, at the pace so far; None: it is the last, or nobody knows yet."""
         if not (self.work and self.later) or self.done == self.start:
             return None
+        seconds, work = self.past
+        return self.left + seconds / work * self.later
+
+    @property
+    def past(self) -> tuple[float, float]:
+        """Of all stages up to here: a bias model of a few seconds alone would say little of the others."""
         to_do = max(1, self.total - self.start)  # its work is that of the steps that were left
-        seconds = self.elapsed / (self.done - self.start) * to_do / self.work * self.later
-        return self.left + seconds
+        return _past[0] + self.elapsed, _past[1] + self.work * (self.done - self.start) / to_do
+
+    def end(self) -> None:
+        global _past
+        if self.work:
+            _past = self.past
 
 
 _told: set[str] = set()
@@ -181,7 +192,8 @@ def meter(label: str, total: int, *, done: int = 0, silent: bool = False) -> Ite
     console, stage = Console(stderr=True), _Stage(label, total, done)
     if silent or _quiet:
         yield _Silent()
-    elif console.is_terminal:
+        return
+    if console.is_terminal:
         columns = (
             TextColumn("{task.description:<16}", markup=False),
             BarColumn(),
@@ -196,6 +208,7 @@ def meter(label: str, total: int, *, done: int = 0, silent: bool = False) -> Ite
             yield _Bar(progress, stage, total, done)
     else:
         yield _Lines(stage)
+    stage.end()
 
 
 def duration(seconds: float) -> str:
