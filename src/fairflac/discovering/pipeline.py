@@ -166,11 +166,13 @@ class SearchedImages:
 
     def features(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """By kind (len(rows), D), standardised as those of `self.rows` are."""
-        own = self.source.rows(self.read, self.rows, self.cache, silent=self.silent)
-        if rows is self.rows:
-            return {name: standardised(features) for name, features in own.items()}
-        asked = self.source.rows(self.read, rows, self.cache, silent=self.silent)
-        return {name: standardised(features, own[name]) for name, features in asked.items()}
+        asked = self._own if rows is self.rows else self.source.rows(self.read, rows, self.cache, silent=self.silent)
+        return {name: standardised(features, self._own[name]) for name, features in asked.items()}
+
+    @cached_property
+    def _own(self) -> dict[str, np.ndarray]:
+        """Those of `self.rows` as they are: to find them in the cache again, every image would be read again."""
+        return self.source.rows(self.read, self.rows, self.cache, silent=self.silent)
 
     def told(self, groups: GuessedGroups, kind: str) -> Told:
         """Of a guess that was made of features of that kind; the images of the groups are those of `self.rows`."""
@@ -178,7 +180,7 @@ class SearchedImages:
         extractor = next((one for one in self.source.extractors if one.says == kind), None)
         if extractor is None or len(np.unique(groups.value)) == 1:
             return Told(cue, None)
-        features = extract(extractor, self.pixels, self.cache, silent=True)
+        features = self._own[kind]
         each = max(SEARCHED // (2 * len(groups.classes)), 1)
         shown = [row for one in groups.typical() for side in (one.usual, one.other) for row in side[:each]]
         return Told(cue, telling_parts(extractor, self.pixels, features, groups.value, shown[:SEARCHED]))

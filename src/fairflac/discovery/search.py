@@ -1,15 +1,21 @@
 """Features and classes → the shortcuts that witnesses find, one after the other, each with what speaks for it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
+from typing import Any
 
 import numpy as np
+import torch
 
 from fairflac.data.pixels.live import Pixels
 from fairflac.discovery.belief import Belief, believe, ordinary_answers
-from fairflac.discovery.witnesses import NETWORKS, WITNESSES, Testimony, Witness
+from fairflac.discovery.witnesses import NETWORKS, WITNESSES, Testimony, Witness, one_thread
 from fairflac.errors import unknown
+from fairflac.metrics.predictions import Predictions
 from fairflac.system.progress import meter
 
 AUTO = "auto"
@@ -63,17 +69,13 @@ def search(
     asked = _asked(witness, images, silent)
     most = 1 if witness in NETWORKS else MOST
     rounds: list[SearchRound] = []
-    with meter("witnesses", most * len(features) * len(asked), silent=silent) as bar:
+    with meter("witnesses", most * len(features) * len(asked), silent=silent) as bar, _at_once(witness) as each:
         while len(rounds) < most:
+            answers = dict(zip(features, each(lambda x: ordinary_answers(x, y, seed), features.values()), strict=True))
             candidates = []
-            for kind, x in features.items():
-                answers = ordinary_answers(x, y, seed)
-                for name, guess_of in asked.items():
-                    again = partial(_guess_again, guess_of, x, y, seed + 1)
-                    testimony = guess_of(x, y, seed)
-                    found = believe(x, answers, testimony.value, again)
-                    candidates.append(Candidate(name, kind, testimony, found))
-                    bar.advance()
+            for one in each(partial(_candidate, features, answers, asked, seed), *zip(*product(features, asked))):
+                candidates.append(one)
+                bar.advance()
             rounds.append(SearchRound(tuple(sorted(candidates, key=_order))))
             if not rounds[-1].best.belief.believed:
                 break
@@ -81,6 +83,35 @@ def search(
             features = {kind: erased(x, y, guess) for kind, x in features.items()}
         bar.advance(len(features) * len(asked) * (most - len(rounds)))
     return rounds
+
+
+@contextmanager
+def _at_once(witness: str) -> Iterator[Callable[..., Iterable[Any]]]:
+    """`map`, in as many threads as there are cores, each with one: what is found does not depend on their number.
+
+    A network is trained on all cores, and by the thread that asks, which alone can be stopped.
+    """
+    if witness in NETWORKS:
+        yield map
+        return
+    cores = torch.get_num_threads()
+    # A new thread has no limits before it has asked for them, for PyTorch then sets its own.
+    with one_thread(), ThreadPoolExecutor(cores, "witness", torch.get_num_threads) as pool:
+        yield pool.map
+
+
+def _candidate(
+    features: Mapping[str, np.ndarray],
+    answers: Mapping[str, Predictions],
+    asked: Mapping[str, Witness],
+    seed: int,
+    kind: str,
+    name: str,
+) -> Candidate:
+    x, guess_of, y = features[kind], asked[name], answers[kind].y
+    testimony = guess_of(x, y, seed)
+    belief = believe(x, answers[kind], testimony.value, lambda: guess_of(x, y, seed + 1).value)
+    return Candidate(name, kind, testimony, belief)
 
 
 def _asked(witness: str, images: Pixels | None, silent: bool) -> dict[str, Witness]:
@@ -92,10 +123,6 @@ def _asked(witness: str, images: Pixels | None, silent: bool) -> dict[str, Witne
 
         return {witness: network_witness(witness, images, silent=silent)}
     return WITNESSES if witness == AUTO else {witness: WITNESSES[witness]}
-
-
-def _guess_again(witness: Witness, x: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-    return witness(x, y, seed).value
 
 
 def _order(one: Candidate) -> tuple[bool, float]:

@@ -36,8 +36,16 @@ TAUGHT = 1e-2  # of a model that learns values of some images, which may be few
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """For steps of a millisecond: to wake a second thread for each takes three times as long as to do without."""
-    with threadpool_limits(limits=1):
+    """For steps of a millisecond: to wake a second thread for each takes three times as long as to do without.
+
+    Limits, and which warnings are ignored, are of the process: who asks witnesses in threads enters this around all of
+    them, so that whoever ends first gives nothing back that others still need.
+    """
+    from sklearn.exceptions import ConvergenceWarning  # takes a second to import
+
+    # float32 cannot follow the loss to its last digits, which nobody needs.
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
         yield
 
 
@@ -78,16 +86,13 @@ def _taught(
     features: np.ndarray, labels: np.ndarray, others: np.ndarray, weights: np.ndarray | None = None, **options: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """(K,) labels that there are, a rare one may be missing, and (M, K) their probabilities for other images."""
-    from sklearn.exceptions import ConvergenceWarning  # takes a second to import
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LogisticRegression  # takes a second to import
 
     known = np.unique(labels)
     if len(known) == 1:
         return known, np.ones((len(others), 1))
-    # float32 cannot follow the loss to its last digits, which nobody needs; and some BLAS kernels raise the flag of an
-    # invalid value for numbers beside those that were asked for.
-    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    # Some BLAS kernels raise the flag of an invalid value for numbers beside those that were asked for.
+    with np.errstate(invalid="ignore"):
         model = LogisticRegression(max_iter=1000, **options).fit(features, labels, weights)
     return known, model.predict_proba(others)
 
@@ -158,11 +163,10 @@ def twins(features: np.ndarray, y: np.ndarray, seed: int = 0) -> Testimony:
     half = torch.from_numpy(halves(contents(features), y, np.random.default_rng(seed)))
     x, given = torch.from_numpy(np.ascontiguousarray(features, np.float32)), torch.from_numpy(y.astype(np.int64))
     classes = int(given.max()) + 1
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        pair = nn.ModuleList(
-            nn.Sequential(nn.Linear(x.shape[1], HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, classes)) for _ in "ab"
-        )
+    drawn = torch.Generator().manual_seed(seed)
+    pair = nn.ModuleList(
+        nn.Sequential(_layer(x.shape[1], HIDDEN, drawn), nn.ReLU(), _layer(HIDDEN, classes, drawn)) for _ in "ab"
+    )
     optimiser = torch.optim.Adam(pair.parameters(), lr=RATE, fused=True)
     batch = max(BATCH, -(-len(x) // STEPS))
     labels = given.clone()
@@ -176,6 +180,14 @@ def twins(features: np.ndarray, y: np.ndarray, seed: int = 0) -> Testimony:
             labels[rows] = _taken_over(unseen.detach(), labels[rows], generator)
     with torch.no_grad():
         return _testimony(_by_twin(pair, x, half)[1].double().numpy())
+
+
+def _layer(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
+    """As PyTorch begins it, but with random numbers of its own: those of the process are not for threads."""
+    layer, bound = nn.utils.skip_init(nn.Linear, inputs, outputs), inputs**-0.5
+    for parameter in layer.parameters():
+        nn.init.uniform_(parameter, -bound, bound, generator=generator)
+    return layer
 
 
 def _by_twin(pair: nn.ModuleList, x: Tensor, half: Tensor) -> tuple[Tensor, Tensor]:
