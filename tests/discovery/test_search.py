@@ -1,8 +1,13 @@
 """One shortcut after the other, and what is taken out of the features in between."""
 
+import warnings
+from itertools import chain
+
 import numpy as np
 import pytest
+import torch
 from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_info
 
 from fairflac.discovery import guesses as guessing
 from fairflac.discovery.features import standardised
@@ -44,6 +49,21 @@ def test_none_found_is_one_round() -> None:
     features, y, _ = planted(600, attribute=0.0)
     rounds = search({"planted": standardised(features)}, y, silent=True)
     assert len(rounds) == 1 and not rounds[0].best.belief.believed and len(rounds[0].candidates) == 3
+
+
+def test_what_is_found_does_not_depend_on_the_number_of_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads are there for time alone; and what they set for themselves is as it was before."""
+    features, y, _ = planted(240)
+    kinds = {"planted": standardised(features), "turned": standardised(features[:, ::-1].copy())}
+    filters, limits, found = list(warnings.filters), threadpool_info(), []
+    for cores in (1, 3):
+        monkeypatch.setattr(torch, "get_num_threads", lambda cores=cores: cores)
+        found.append(search(kinds, y, silent=True))
+    for one, other in zip(*([*chain(*(done.candidates for done in rounds))] for rounds in found), strict=True):
+        assert (one.witness, one.features, one.belief) == (other.witness, other.features, other.belief)
+        np.testing.assert_array_equal(one.testimony.value, other.testimony.value)
+        np.testing.assert_array_equal(one.testimony.confidence, other.testimony.confidence)
+    assert warnings.filters == filters and threadpool_info() == limits
 
 
 def test_the_best_witness_comes_first() -> None:

@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from fairflac.discovery.features import standardised
 from fairflac.discovery.witnesses import (
     WITNESSES,
+    _layer,
     _taken_over,
     carried_over,
     clusters,
@@ -115,6 +116,14 @@ def test_a_sure_twin_is_followed_and_one_at_chance_is_not() -> None:
     assert (_taken_over(unsure, labels, generator) == 0).all()
     half_sure = torch.tensor([[0.0, np.log(3.0)]]).expand(2000, 2)  # probability 0.75: half way from chance to sure
     assert _taken_over(half_sure, labels, generator).float().mean() == pytest.approx(0.5, abs=0.04)
+
+
+def test_a_layer_begins_as_pytorch_begins_it() -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        expected = torch.nn.Linear(30, 5)
+    layer = _layer(30, 5, torch.Generator().manual_seed(7))
+    torch.testing.assert_close(layer.state_dict(), expected.state_dict())
 
 
 def test_twins_leave_the_random_numbers_of_others_alone() -> None:

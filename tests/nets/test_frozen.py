@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 
 from fairflac.errors import UserError
-from fairflac.nets.frozen import SIDE, Frozen, FrozenResNet18
+from fairflac.nets.frozen import SIDE, Frozen, FrozenResNet18, fold_batch_norm
 from fairflac.nets.resnet import ResNet18
 from fairflac.nets.small import SimpleConvNet
 from fairflac.nets.weights import find_imagenet_file, imagenet_file
@@ -51,6 +51,25 @@ def test_images_and_their_embeddings_get_the_same_answer(published: tuple[ResNet
     assert features.shape == (4, 5) == (4, net.feature_dim) and (features >= 0).all()
     torch.testing.assert_close(net.fc(features), logits)
     torch.testing.assert_close(net(net.embed(images)).logits, logits)
+
+
+def test_a_folded_network_is_the_same_function_without_batch_norm() -> None:
+    torch.manual_seed(0)
+    net, images = ResNet18(2).eval(), torch.randn(2, 3, 48, 48)
+    for module in net.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):  # as a training leaves it
+            for values, low in (
+                (module.weight, 0.5),
+                (module.bias, -1),
+                (module.running_mean, -1),
+                (module.running_var, 0.5),
+            ):
+                torch.nn.init.uniform_(values, low, 1.5)
+    with torch.no_grad():
+        expected = net(images).features
+        fold_batch_norm(net)
+        torch.testing.assert_close(net(images).features, expected, rtol=1e-4, atol=1e-4)
+    assert not any(isinstance(module, torch.nn.BatchNorm2d) for module in net.modules())
 
 
 def test_only_the_head_is_trained(published: tuple[ResNet18, Path]) -> None:

@@ -16,7 +16,7 @@ from fairflac.data.own.listing import MEAN, STD
 from fairflac.data.pixels.augment import unit_floats
 from fairflac.data.pixels.live import Pixels, batches_of, bytes_of, read_ahead
 from fairflac.errors import UserError
-from fairflac.nets.frozen import SIDE, FrozenResNet18
+from fairflac.nets.frozen import SIDE, FrozenResNet18, fold_batch_norm
 from fairflac.nets.weights import find_imagenet_file, imagenet_file, sha256_of
 from fairflac.runs.gallery import shrink
 from fairflac.system.array_files import computed_arrays
@@ -59,7 +59,8 @@ def imagenet_extractor(root: Path) -> FeatureExtractor:
 
     path = find_imagenet_file(root, "resnet18")
     device = torch.device(best_device())
-    net = FrozenResNet18(1, weights=path).to(device)
+    net = FrozenResNet18(1, weights=path).to(device).eval()
+    fold_batch_norm(net)
     precision = choose_precision("auto", net, (3, SIDE, SIDE), device)
     mean, std = (torch.tensor(values, device=device).view(1, 3, 1, 1) for values in (MEAN, STD))
 

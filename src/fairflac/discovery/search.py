@@ -73,7 +73,7 @@ def search(
         while len(rounds) < most:
             answers = dict(zip(features, each(lambda x: ordinary_answers(x, y, seed), features.values()), strict=True))
             candidates = []
-            for one in each(partial(_candidate, features, answers, asked, seed), *zip(*product(features, asked))):
+            for one in each(partial(_candidate, features, answers, asked, seed), product(features, asked)):
                 candidates.append(one)
                 bar.advance()
             rounds.append(SearchRound(tuple(sorted(candidates, key=_order))))
@@ -105,9 +105,10 @@ def _candidate(
     answers: Mapping[str, Predictions],
     asked: Mapping[str, Witness],
     seed: int,
-    kind: str,
-    name: str,
+    pair: tuple[str, str],
 ) -> Candidate:
+    """What a witness says of a kind of features, and how far it is believed."""
+    kind, name = pair
     x, guess_of, y = features[kind], asked[name], answers[kind].y
     testimony = guess_of(x, y, seed)
     belief = believe(x, answers[kind], testimony.value, lambda: guess_of(x, y, seed + 1).value)

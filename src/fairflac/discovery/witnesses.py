@@ -6,7 +6,7 @@ No image is guessed by a model that was trained on it, or on a copy of it: two h
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from hashlib import sha256
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,7 +184,8 @@ def twins(features: np.ndarray, y: np.ndarray, seed: int = 0) -> Testimony:
 
 def _layer(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
     """As PyTorch begins it, but with random numbers of its own: those of the process are not for threads."""
-    layer, bound = nn.utils.skip_init(nn.Linear, inputs, outputs), inputs**-0.5
+    layer: nn.Linear = nn.utils.skip_init(nn.Linear, inputs, outputs)
+    bound = inputs**-0.5
     for parameter in layer.parameters():
         nn.init.uniform_(parameter, -bound, bound, generator=generator)
     return layer
@@ -240,7 +241,7 @@ NETWORKS = ("early", "gce", "small", "vanilla")
 def contents(features: Pixels) -> np.ndarray:
     """(N,) numbers, equal for copies."""
     known: dict[bytes, int] = {}
-    return np.array([known.setdefault(sha256(row.tobytes()).digest(), len(known)) for row in features])
+    return np.array([known.setdefault(blake2b(row.tobytes(), digest_size=16).digest(), len(known)) for row in features])
 
 
 def halves(content: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
