@@ -155,7 +155,8 @@ def test_mistakes_in_a_column_with_gaps_are_one_line(values: list[str], told: st
         (["bars", "--budget", "soon"], "such as 90s"),
         (["bars", "--bias-model", "erly"], "no run directory and no weight file"),
         (["bars", "--attribute", "ground"], "which has no columns"),
-        (["bars", "--attribute-from", "bars"], "name the attribute too"),
+        (["bars", "--attribute-from", "bars"], "has no column 'guess' .* name the attribute too"),
+        (["bars", "--attribute-from", "gone.csv"], r"there is no 'gone\.csv': give the groups\.csv of discover"),
         (["bars", "--set", "alfa=3"], "did you mean 'alpha'"),
     ],
 )

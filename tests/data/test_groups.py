@@ -57,6 +57,15 @@ def test_mistakes_are_named(old: str, new: str, part: str, table: Path, photos: 
     assert part in str(error.value)
 
 
+def test_an_image_has_one_value(table: Path, photos: Listing) -> None:
+    lines = table.read_text().splitlines()
+    table.write_text("\n".join([*lines, lines[2]]))
+    check_groups(table, photos)  # said twice
+    table.write_text("\n".join([*lines, lines[2].replace(",0,", ",1,")]))
+    with pytest.raises(UserError, match="says both '0' and '1' of"):
+        check_groups(table, photos)
+
+
 def test_a_value_of_one_image_is_a_slip(table: Path, photos: Listing) -> None:
     lines = table.read_text().splitlines()
     lines[1] = lines[1].replace(",0,0.9", ",adlut,0.9").replace(",1,0.9", ",adlut,0.9")

@@ -308,8 +308,14 @@ class Request:
 
     def check_groups(self) -> None:
         """The table of `discover`, as a person may have edited it, or a column; its images are those of the request."""
-        if self.attribute is None and self.attribute_from is not None and not has_guesses(self.attribute_from):
-            raise UserError("attribute_from says where labels are: name the attribute too")
+        source = self.attribute_from
+        if self.attribute is None and source is not None and not has_guesses(source):
+            raise UserError(
+                f"there is no '{source}': give the groups.csv of discover, or labels and the name of their attribute"
+                if not source.exists()
+                else f"'{source}' has no column '{GUESS}' as the groups.csv of discover has: give that column, or, if "
+                "it holds labels, name the attribute too"
+            )
         given = self.given_groups()
         if given is not None:
             columns = guess_columns(given.table) if given.column == GUESS else [given.column]

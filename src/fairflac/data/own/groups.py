@@ -40,7 +40,9 @@ def check_groups(table: Path, photos: Listing, column: str = GUESS, called: Path
     known_as = called or table
     found = list_table(table, (column,), allow_outside=True)
     known = dict(zip(_places(photos.folder, photos.names), photos.labels, strict=True))
-    for name, place, label in zip(found.names, _places(found.folder, found.names), found.labels, strict=True):
+    said: dict[str, str] = {}
+    rows = zip(found.names, _places(found.folder, found.names), found.labels, found.attributes[column], strict=True)
+    for name, place, label, value in rows:
         if place not in known:
             raise UserError(
                 f"'{name}' in '{known_as}' is none of the images of '{photos.source}': remove the line, or give the "
@@ -49,6 +51,10 @@ def check_groups(table: Path, photos: Listing, column: str = GUESS, called: Path
         if known[place] != label:
             raise UserError(
                 f"'{name}' in '{known_as}' is of class '{label}', and in '{photos.source}' of '{known[place]}'"
+            )
+        if said.setdefault(place, value) != value:
+            raise UserError(
+                f"column '{column}' of '{known_as}' says both '{said[place]}' and '{value}' of '{name}': remove a line"
             )
     counts = Counter(found.attributes[column])
     if len(counts) < 2:
