@@ -11,6 +11,7 @@ from fairflac.debiasing.plan import VANILLA
 from fairflac.metrics.comparison import Change, Difference, clearly_worse, compare
 from fairflac.metrics.evidence import (
     FEWEST,
+    Guessed,
     Lean,
     Strength,
     Word,
@@ -86,13 +87,19 @@ def choose(
     # that are looked at here are too few to say so again, its word stands; and a gain against groups, found or given,
     # is a sign too.
     before, leans = sure is not None and believed, found.strength is Strength.LEAN
+    few = before and found.against < FEWEST
     advantages = {
-        name: said for name, one in compared.items() if (said := one.advantage(leans=leans, found_before=before))
+        name: said
+        for name, one in compared.items()
+        if (said := one.promise(found) if few else one.advantage(leans=leans, found_before=before))
     }
     unseen = sure is not None and found.strength is Strength.NONE
     strength = Strength.SIGN if unseen and (advantages or (before and found.blind)) else found.strength
     if strength is Strength.NONE or pairs < FEWEST_PAIRS:
         kept, said = VANILLA, f"The vanilla model is kept: {_nothing(found.blind, strength, pairs)}."
+    elif advantages and few:
+        kept = next(iter(advantages))
+        said = f"{kept} is kept: {advantages[kept]}{_before(advantages, kept)}."
     elif advantages:
         kept = max(advantages, key=lambda name: (worst_guessed_group(others[name]), gains[name].difference))
         said = f"{kept} is kept: {advantages[kept]}{_also(advantages, kept)}."
@@ -123,7 +130,8 @@ class _Compared:
 
     gain: Difference  # all groups of class and guess counting alike
     worse: list[Change]  # classes that lost, right and wrong guesses counting alike
-    against: Difference | None  # the gain where the guess contradicts the class; None: nowhere
+    aligned: Difference | None  # the gain where the guess goes with the class; None: nowhere
+    against: Difference | None  # and where it contradicts it
     worse_against: list[Change]  # classes that lost there
     follows_less: bool
 
@@ -135,6 +143,7 @@ class _Compared:
         return cls(
             gain=found["unbiased"],
             worse=clearly_worse(plain, other, suggested == plain.y),
+            aligned=found.get("aligned"),
             against=found.get("conflicting"),
             worse_against=clearly_worse(plain.take(against), other.take(against)),
             follows_less=follows_less(plain, other, suggested),
@@ -171,6 +180,30 @@ class _Compared:
             where = "with every group counting alike" if gains[0] > 0 else "where the guess contradicts the class"
             return f"a shortcut was found among all images, and it is better {where}, if not clearly"
         return None
+
+    def promise(self, found: Guessed) -> str | None:
+        """The same where hardly an image contradicts the guess: it is luck which model is right on those, and what is
+        known of the others has to do. Discovery has seen more: the shortcut is there, and training against such has
+        gained in every set of docs/discovery.md. What can speak against the model all the same:
+
+        - vanilla is not misled by the guess
+        - the model is worse where the guess contradicts the class
+        - it lost so much elsewhere that, did it no worse where the guess contradicts, vanilla would still be better
+        """
+        misled = found.lean is not None and found.lean.difference.value > 0
+        if not misled or self.worse_against or self.aligned is None or self.aligned.second <= self.gain.first:
+            return None
+        return (
+            f"a shortcut was found among all images. Only {found.against} of those looked at here contradict it, too "
+            "few to say what training against it brings, and nothing speaks against it"
+        )
+
+
+def _before(promises: Mapping[str, str], kept: str) -> str:
+    """Why the first, where these images do not tell one model from another. FLAC, which
+    is the first, gained more from few that contradict than showing the same ones over and over (docs/discovery.md)."""
+    others = " and ".join(name for name in promises if name != kept)
+    return f". The same holds for {others}, which gained less where so few images contradict" if others else ""
 
 
 def _also(advantages: Mapping[str, str], kept: str) -> str:
