@@ -16,6 +16,7 @@ from fairflac.losses.flac import Divergence, FLACLoss, Kernel, Pairs, Reduction,
 from fairflac.losses.gather import gather, own_share
 from fairflac.losses.reweighting import PAIR_SHARE, Balance, BalancedGroups
 from fairflac.methods.base import Method
+from fairflac.nets.parts import in_parts
 from fairflac.types import Batch, Minimise, Network, PairedSampling, TaskSpec
 
 VISIBLE_SPREAD = 0.1  # of similarities; less means distances below 0.02 between all unit-length features
@@ -53,6 +54,8 @@ class PairMatching(Method, ABC):
     - `balanced_rows`: both kinds of pairs weigh the same in every row, see `FLACLoss`, for bias that differs from class
       to class.
     - `strength`: the share of the pull on the features that is FLAC's, see `GradientBalance`, in the place of `alpha`.
+    - `micro_batch`: images pass the network so many at a time, and once more for the gradient, so that the pairs of a
+      large batch need the memory of a small one, see `in_parts`.
     """
 
     needs_bias_model: ClassVar[bool] = True
@@ -76,11 +79,15 @@ class PairMatching(Method, ABC):
         pair_share: Annotated[float, Field(gt=0, lt=1)] | None = None,  # None: PAIR_SHARE
         balanced_rows: bool | None = None,
         strength: Annotated[float, Field(ge=0, lt=1)] | None = None,
+        micro_batch: Annotated[int, Field(ge=2)] | None = None,
     ) -> None:
         super().__init__(net, spec)
         if pair_share is not None and balance != "pairs":
             raise UserError("pair_share belongs to balance = 'pairs'")
         self.groups = None if balance is None else BalancedGroups(balance, spec.num_classes, pair_share or PAIR_SHARE)
+        if strength is not None and micro_batch is not None:
+            raise UserError("strength needs the gradient of a whole batch at its features: set alpha beside micro_batch")
+        self.micro_batch = micro_batch
         self.balancing = None if strength is None else GradientBalance(strength)
         self.bias_output = bias_output
         self.terms: list[float] = []  # FLAC's loss in the epochs since training was started or went on
@@ -110,7 +117,7 @@ class PairMatching(Method, ABC):
 
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
         views = len(batch.views)
-        output = self.net(torch.cat(batch.views))  # (views · B, …)
+        output = in_parts(self.net, torch.cat(batch.views), self.micro_batch)  # (views · B, …)
         y, logits = batch.y.repeat(views), output.logits
         if self.groups is not None:
             logits = self.groups.adjusted(logits, batch.bias_logits.repeat(views, 1))
