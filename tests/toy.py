@@ -31,6 +31,7 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
     **{name: (name, {}) for name in METHODS},
     "flac with supcon": ("flac", {"task": "supcon"}),
     "flac with strength": ("flac", {"balance": "pairs", "balanced_rows": True, "strength": 0.5}),
+    "flac in micro-batches": ("flac", {"micro_batch": 5}),
     "cgl": ("cgl", {"estimation_epochs": 1, "label_share": 0.5}),
     "ssa": ("ssa", {"estimation_epochs": 1, "label_share": 0.5}),
     "lnl with convolutions": ("lnl", {"predictor": "conv"}),

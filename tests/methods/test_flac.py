@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from lightning_fabric import Fabric
 
+from fairflac.errors import UserError
 from fairflac.losses import FLACLoss
 from fairflac.losses.contrastive import supcon_loss
 from fairflac.methods.flac import FLAC, FLACB
@@ -44,6 +45,22 @@ def test_supcon_sees_two_views(fabric: Fabric) -> None:
     ce = F.cross_entropy(torch.cat([first.logits, second.logits]), y)
     expected = supcon_loss(features, y) + 0.01 * ce + 7 * FLACLoss()(bias, features, y)
     torch.testing.assert_close(seen[0], expected)
+
+
+def test_micro_batches_change_neither_loss_nor_stats(fabric: Fabric) -> None:
+    def step(micro_batch: int | None) -> dict[str, torch.Tensor]:
+        torch.manual_seed(0)
+        method = FLAC(ToyNet(2), TASK, task="supcon", micro_batch=micro_batch)
+        seen: list[int] = []
+        method.net.register_forward_pre_hook(lambda net, inputs: seen.append(len(inputs[0])))
+        logs = method.step(batch_of(method, fabric), lambda loss, *groups: loss.backward())
+        assert seen == ([64] if micro_batch is None else [8] * 16)
+        gradients = {name: p.grad for name, p in method.net.named_parameters() if p.grad is not None}
+        return logs | gradients
+
+    torch.testing.assert_close(step(8), step(None), rtol=1e-5, atol=1e-6)
+    with pytest.raises(UserError, match="set alpha beside micro_batch"):
+        FLAC(ToyNet(2), TASK, strength=0.5, micro_batch=8)
 
 
 def test_ablations_reach_the_loss(fabric: Fabric, tmp_path: Path) -> None:
