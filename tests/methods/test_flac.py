@@ -59,7 +59,7 @@ def test_micro_batches_change_neither_loss_nor_stats(fabric: Fabric) -> None:
         return logs | gradients
 
     torch.testing.assert_close(step(8), step(None), rtol=1e-5, atol=1e-6)
-    with pytest.raises(UserError, match="set alpha beside micro_batch"):
+    with pytest.raises(UserError, match="beside micro_batch set alpha"):
         FLAC(ToyNet(2), TASK, strength=0.5, micro_batch=8)
 
 

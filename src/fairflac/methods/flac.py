@@ -86,7 +86,7 @@ class PairMatching(Method, ABC):
             raise UserError("pair_share belongs to balance = 'pairs'")
         self.groups = None if balance is None else BalancedGroups(balance, spec.num_classes, pair_share or PAIR_SHARE)
         if strength is not None and micro_batch is not None:
-            raise UserError("strength needs the gradient of a whole batch at its features: set alpha beside micro_batch")
+            raise UserError("strength needs the gradient at all features of a batch: beside micro_batch set alpha")
         self.micro_batch = micro_batch
         self.balancing = None if strength is None else GradientBalance(strength)
         self.bias_output = bias_output
