@@ -76,7 +76,7 @@ def test_batch_norm_sees_parts_and_counts_each_once() -> None:
     expected = [p.grad for p in slow.parameters() if p.grad is not None]
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
     torch.testing.assert_close(dict(net.named_buffers()), statistics)
-    assert int(net.norm.num_batches_tracked) == 4 and net.norm.momentum == 0.1
+    assert int(net.norm.num_batches_tracked) == 4
 
 
 def test_a_small_batch_passes_as_it_is() -> None:

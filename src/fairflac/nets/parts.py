@@ -5,7 +5,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 from torch import Tensor
-from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
 from fairflac.types import Network, Output
@@ -22,7 +21,7 @@ def in_parts(net: Network, x: Tensor, size: int | None) -> Output:
         return net(x)
 
     def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-        return nullcontext(), _seen_before(net)
+        return nullcontext(), _buffers_kept(net)
 
     parts = x.tensor_split(-(-len(x) // size))  # of equal size but for one sample: BatchNorm needs some
     outputs = [checkpoint(net, part, use_reentrant=False, context_fn=contexts) for part in parts]
@@ -30,15 +29,11 @@ def in_parts(net: Network, x: Tensor, size: int | None) -> Output:
 
 
 @contextmanager
-def _seen_before(net: Network) -> Iterator[None]:
+def _buffers_kept(net: Network) -> Iterator[None]:
     """BatchNorm counts every part once, though it passes twice."""
-    norms = [module for module in net.modules() if isinstance(module, _BatchNorm) and module.track_running_stats]
-    before = [(norm.momentum, norm.num_batches_tracked.clone()) for norm in norms]
-    for norm in norms:
-        norm.momentum = 0.0  # without running statistics at all the second pass would not save what the first one did
+    before = [buffer.clone() for buffer in net.buffers()]
     try:
         yield
     finally:
-        for norm, (momentum, count) in zip(norms, before, strict=True):
-            norm.momentum = momentum
-            norm.num_batches_tracked.copy_(count)
+        for buffer, value in zip(net.buffers(), before, strict=True):
+            buffer.copy_(value)
