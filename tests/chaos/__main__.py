@@ -1,7 +1,11 @@
-"""Disturbs real commands and prints what became of them: `make chaos`, or PYTHONPATH=tests python -m chaos --help."""
+"""Disturbs real commands and prints what became of them: `make chaos`, or PYTHONPATH=tests python -m chaos --help.
+
+In a random order: Ctrl-C or SIGTERM ends it after the trial in hand, and the table has something of all kinds.
+"""
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -22,7 +26,7 @@ SHARES |= {"data get": 8, "cache": 8, "export": 6, "reproduce": 4}
 
 
 def plan(arguments: argparse.Namespace) -> list[Callable[[Arena], None]]:
-    """Every trial in its order."""
+    """Every trial, by command."""
     only = arguments.only or list(COMMANDS)
     trials: list[Callable[[Arena], None]] = []
     counts = {"kill -9": arguments.kills, "SIGTERM": arguments.terms, "Ctrl-C": arguments.interrupts}
@@ -52,12 +56,18 @@ def main() -> int:
     parser.add_argument("--fault", action="append", choices=storage.KINDS, help="these of storage; all without it")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
+    stop: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: stop.append(number))
     load(module for name in arguments.only or COMMANDS for module in COMMANDS[name].modules)
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
         arena = Arena(Path(folder).resolve(), arguments.seed)
-        for attempt in plan(arguments):
-            attempt(arena)
-    print(f"\nseed {arguments.seed}\n{arena.ledger}")
+        trials, tried = plan(arguments), 0
+        arena.rng.shuffle(trials)
+        while tried < len(trials) and not stop:
+            trials[tried](arena)
+            tried += 1
+    print(f"\nseed {arguments.seed}, {tried} of {len(trials)} trials\n{arena.ledger}")
     return 0 if arena.ledger.sound else 1
 
 

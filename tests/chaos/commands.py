@@ -117,7 +117,7 @@ def finished_run(inputs: Path) -> Path:
 ONLY_THERE = re.compile(r"\.html$|\.svg$|\.tex$|last\.pt$|best\.pt$|env\.json$|done$|model\.md$")
 # What nobody reads as a result, and what a process holds while it lives.
 NOT_COUNTED = re.compile(r"(^|/)(lock|[0-9a-f]+\.lock|owner\.json|worker\.log|tensorboard/.*)$")
-TIMES = ("seconds", "time")
+TIMES = ("seconds", "epoch_seconds", "once", "time")
 
 
 def results(folder: Path) -> dict[str, str]:

@@ -1,9 +1,10 @@
-"""Bad input by the thousand: `python tests/chaos/inputs.py --count 10000 --seed 0` prints one table.
+"""Bad input by the thousand: `PYTHONPATH=tests python -m chaos.inputs --count 10000 --seed 0` prints one table.
 
 Each is written to a folder of its own and given to the command line, in one process that goes from input to input. What
 is right: a result, or one line and exit code 2. What is wrong: anything else, more than SECONDS or `guard.MOST_MB`,
 a file touched outside of the output folder, a program started, or a name that reaches a terminal, a page or a table
 unescaped. Input number i of a kind is the same for the same seed: `--only KIND --from I --count 1 --keep` repeats it.
+Kinds come in turn: Ctrl-C or SIGTERM ends it with the table of what was tried so far.
 """
 
 import argparse
@@ -14,17 +15,16 @@ import os
 import platform
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # as pytest has it
 
 from chaos import guard
 from chaos.guard import Outcome
@@ -47,6 +47,7 @@ COLUMNS = {
     "noise": "other words",
 }
 FAULTS = tuple(COLUMNS)[2:]
+STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 def plan(count: int, only: str | None = None, first: int = 0) -> list[tuple[str, int]]:
@@ -56,7 +57,8 @@ def plan(count: int, only: str | None = None, first: int = 0) -> list[tuple[str,
     whole = sum(kind.share for kind in KINDS.values())
     numbers = {name: max(1, round(count * kind.share / whole)) for name, kind in KINDS.items()}
     numbers["images"] += count - sum(numbers.values())
-    return [(name, i) for name, number in numbers.items() for i in range(number)]
+    tasks = [(name, i) for name, number in numbers.items() for i in range(number)]
+    return sorted(tasks, key=lambda task: (task[1] + 0.5) / numbers[task[0]])  # all kinds in turn
 
 
 def try_one(world: World, folder: Path, name: str, number: int, seed: int, keep: bool = False) -> Outcome:
@@ -116,6 +118,8 @@ _WARM_UP = (
 
 def _worker(pipe: Connection, root: Path, seed: int, keep: bool) -> None:
     """Goes from input to input, until one kills it or takes too long."""
+    for number in STOPS:
+        signal.signal(number, signal.SIG_IGN)  # it ends with who started it
     os.environ["OMP_NUM_THREADS"] = "1"
     (root / "tmp").mkdir(exist_ok=True)
     tempfile.tempdir = os.environ["TMPDIR"] = str(root / "tmp")  # where temporary files may go
@@ -143,7 +147,7 @@ def _small_figures() -> None:
     feature_map.MOST_POINTS, feature_map.STEPS = 60, 250
 
 
-def outcomes(tasks: list[tuple[str, int]], root: Path, seed: int, keep: bool) -> Iterator[tuple[str, int, Outcome]]:
+def outcomes(tasks: Iterable[tuple[str, int]], root: Path, seed: int, keep: bool) -> Iterator[tuple[str, int, Outcome]]:
     """Of each input; a process that dies or hangs is replaced."""
     start = multiprocessing.get_context("spawn")
     pipe: Any = None
@@ -193,7 +197,11 @@ def main() -> int:
     root = Path(tempfile.mkdtemp(prefix="fairflac-inputs-", dir=memory))
     counts: dict[str, Counter[str]] = {}
     begun, slowest, largest = time.monotonic(), ("", 0.0), ("", 0.0)
-    for name, number, outcome in outcomes(plan(asked.count, asked.only, asked.first), root, asked.seed, asked.keep):
+    stop: list[int] = []
+    for signalled in STOPS:
+        signal.signal(signalled, lambda number, _: stop.append(number))
+    tasks = (task for task in plan(asked.count, asked.only, asked.first) if not stop)
+    for name, number, outcome in outcomes(tasks, root, asked.seed, asked.keep):
         counts.setdefault(name, Counter())[outcome.kind] += 1
         slowest = max(slowest, (f"{name} {number}", outcome.seconds), key=lambda one: one[1])
         largest = max(largest, (f"{name} {number}", outcome.megabytes), key=lambda one: one[1])

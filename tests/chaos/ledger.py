@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from fairflac.system.tables import text_table
 
+# Where nothing can be locked, nobody can tell a file that is being written from one that a dead process left.
+LITTERS = ("lock of a dead machine, no flock",)
 HEAD = ("fault", "command", "tried", "survived", "lost", "tracebacks", "left behind")
 
 
@@ -43,8 +45,11 @@ class Ledger:
 
     @property
     def sound(self) -> bool:
-        """Nothing lost, no traceback, nothing left behind."""
-        return all(not (row.lost or row.tracebacks or row.left_behind) for row in self.rows.values())
+        """Nothing lost, no traceback, nothing left behind that could have been swept up."""
+        return not any(
+            row.lost or row.tracebacks or (row.left_behind and fault not in LITTERS)
+            for (fault, _), row in self.rows.items()
+        )
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

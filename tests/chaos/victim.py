@@ -79,9 +79,12 @@ def _become(words: Sequence[str], folder: Path, said: Path, prepare: Callable[[]
     code = 1
     try:
         os.chdir(folder)
+        os.setsid()  # Ctrl-C of the one who watches is not meant for it
         nothing, output = os.open(os.devnull, os.O_RDONLY), os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         for number, handle in enumerate((nothing, output, output)):
             os.dup2(handle, number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _shorten()
         sys.argv = ["fairflac", *words]
         if prepare is not None:

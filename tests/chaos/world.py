@@ -5,6 +5,7 @@ import json
 import pickle
 import random
 import shutil
+import tarfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,6 +138,12 @@ def _tables(world: World) -> None:
     pyarrow.parquet.write_table(table, write("table.parquet"))
     pyarrow.parquet.write_table(pa.Table.from_pylist(rows), write("paths.parquet"), compression="none")
     pyarrow.feather.write_feather(table, write("table.arrow"), compression="uncompressed")
+    with tarfile.open(write("table.tar"), "w") as archive:
+        for row, file in zip(rows, files, strict=True):
+            archive.add(file, f"{file.parent.name}{file.name}")
+            label = tarfile.TarInfo(f"{file.parent.name}{file.stem}.cls")
+            label.size = len(row["label"])
+            archive.addfile(label, io.BytesIO(row["label"].encode()))
     guessed = [
         "path,label,guess,confidence",
         *(f"{r['path']},{r['label']},{r['colour']},0.{i % 5 + 5}" for i, r in enumerate(rows)),
