@@ -73,7 +73,7 @@ def _export(inputs: Path) -> list[str]:
 
 
 def _reproduce(inputs: Path) -> list[str]:
-    return ["reproduce", "table11", "--only", "vanilla,flac-b", "--runs", "runs", "--data", "data", "-o", "out"]
+    return ["reproduce", "table11", "--only", "vanilla,flac", "--runs", "runs", "--data", "data", "-o", "out"]
 
 
 TENSORBOARD = "torch.utils.tensorboard"
@@ -117,6 +117,7 @@ def finished_run(inputs: Path) -> Path:
 ONLY_THERE = re.compile(r"\.html$|\.svg$|\.tex$|last\.pt$|best\.pt$|env\.json$|done$|model\.md$")
 # What nobody reads as a result, and what a process holds while it lives.
 NOT_COUNTED = re.compile(r"(^|/)(lock|[0-9a-f]+\.lock|owner\.json|worker\.log|tensorboard/.*)$")
+SPENT = re.compile(r" [^ ]+ [a-z]+ of training")
 TIMES = ("seconds", "epoch_seconds", "once", "time")
 
 
@@ -131,6 +132,8 @@ def results(folder: Path) -> dict[str, str]:
 
 
 def _content(path: Path, folder: Path) -> bytes:
+    if path.suffix == ".md":
+        return SPENT.sub("", path.read_text()).encode()
     if path.suffix not in (".json", ".jsonl"):
         return path.read_bytes()
     lines = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
@@ -141,6 +144,8 @@ def _content(path: Path, folder: Path) -> bytes:
 def _timeless(content: Any) -> Any:
     if isinstance(content, dict):
         return {key: _timeless(value) for key, value in content.items() if key not in TIMES}
+    if isinstance(content, str):
+        return SPENT.sub("", content)
     return [_timeless(value) for value in content] if isinstance(content, list) else content
 
 
