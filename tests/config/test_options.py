@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -34,12 +34,27 @@ def test_the_source_says_what_the_registry_says(kind: Component) -> None:
     assert list(read) == list(LIVE[kind])
     for name, thing in LIVE[kind].items():
         flags = {flag: getattr(thing, flag, False) for flag in FLAGS}
-        assert read[name] == Registered(tuple(options_of(thing).model_fields), flags), name
+        assert read[name] == Registered(tuple(options_of(thing).model_fields), flags=flags), name
+        constructor = thing.__init__ if isinstance(thing, type) else thing
+        assert spelled(read[name].types).items() <= hints(constructor).items()
+    assert any(one.types for one in read.values())
     assert registered(kind) == read
 
 
+def hints(thing: Any) -> dict[str, str]:
+    return spelled(get_type_hints(thing, include_extras=True))
+
+
+def spelled(types: dict[str, Any]) -> dict[str, str]:
+    """To compare: two equal limits of pydantic are not equal."""
+    return {name: repr(one) for name, one in types.items()}
+
+
 def test_the_options_of_training() -> None:
-    assert training_options() == tuple(TrainConfig.model_fields)
+    assert training_options().options == tuple(TrainConfig.model_fields)
+    types = training_options().types
+    assert types.keys() > {"epochs", "lr"}
+    assert spelled(types).items() <= hints(TrainConfig).items()
     assert sources() == tuple(SOURCES)
 
 
@@ -58,6 +73,8 @@ def test_what_is_registered_later_is_known_too(monkeypatch: pytest.MonkeyPatch) 
 MISTAKES = [
     ("train biased-digits flac --set alhpa=3", "did you mean 'alpha'"),
     ("train biased-digits flac --set bias_model.epoch=3", "did you mean 'epochs'"),
+    ("train biased-digits flac --set alpha=x", "alpha = 'x' is not valid"),
+    ("train biased-digits flac --set bias_model.epochs=-1", "epochs = -1 is not valid"),
     ("train biased-digits flca", "did you mean 'flac'"),
     ("train biased-digit flac", "did you mean 'biased-digits'"),
     ("train biased-digits flac --set net=resnet81", "did you mean 'resnet18'"),
@@ -107,7 +124,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, st
 
 
 @pytest.mark.parametrize(("words", "told"), MISTAKES)
-def test_a_mistyped_name_is_answered_before_torch_is_imported(
+def test_a_mistyped_word_is_answered_before_torch_is_imported(
     words: str, told: str, answers: dict[str, tuple[int, str, bool]]
 ) -> None:
     code, said, torch = answers[words]

@@ -64,11 +64,13 @@ def train(
     asked = what_to_train(dataset, method, config, seed, settings)
 
     from fairflac.config.run_config import resolve
-    from fairflac.training.pipeline import import_run, train_config
 
     workspace = workspace or Workspace()
     complete = config is not None
     resolved = resolve(asked.dataset, asked.method, asked.seed, asked.settings, workspace.data, complete=complete)
+
+    from fairflac.training.pipeline import import_run, train_config  # seconds, which a wrong setting need not cost
+
     if isinstance(settings.get("bias_model"), str):
         import_run(Path(settings["bias_model"]), workspace)
     run = train_config(resolved, workspace, resume=resume, devices=devices, num_nodes=num_nodes)

@@ -36,7 +36,7 @@ def settings(ctx: typer.Context, incomplete: str) -> list[str]:
     """`alpha=` for `--set`: of the dataset and method that stand before it, and of training."""
     from fairflac.config.options import Component, registered, training_options
 
-    known = {"net", "target", *training_options()}
+    known = {"net", "target", *training_options().options}
     kinds: tuple[Component, ...] = ("dataset", "method")
     for kind in kinds:
         for word in (ctx.params.get(kind), *ctx.args):  # typer leaves them unread while an option has no value yet

@@ -45,7 +45,7 @@ class ConfigFile:
         return {**overlay(base, own), **{f"bias_model.{key}": value for key, value in stage_one.items()}}
 
     def _shared(self, own: dict[str, Any], base: dict[str, Any], stage_one: dict[str, Any]) -> dict[str, Any]:
-        names = {"net", *lookup("net", str(stage_one["net"])).options, *training_options()} - {"bias_features"}
+        names = {"net", *lookup("net", str(stage_one["net"])).options, *training_options().options} - {"bias_features"}
         if stage_one["dataset"] == self.dataset:
             names |= {*lookup("dataset", self.dataset).options}
         return {key: own[key] for key in own if key in names and base.get(key) == stage_one.get(key)}

@@ -1,21 +1,21 @@
 """Every method, dataset and network by name, and the options that each takes, without importing torch.
 
 What a class takes is read off its constructor, and written nowhere else: options are its keyword-only arguments. A
-mistyped word should be answered at once, and importing what it might have meant takes seconds. As long as nothing is
-imported, names are therefore read from the source.
+mistyped word or number should be answered at once, and importing what it is for takes seconds. As long as nothing is
+imported, names and plain types are therefore read from the source.
 """
 
 import ast
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, NoReturn, get_type_hints
+from typing import Annotated, Any, Literal, NoReturn, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from fairflac.config import plugins
 from fairflac.errors import UserError, hint, in_plain_words, unknown
@@ -29,6 +29,10 @@ REGISTRIES: dict[Component, tuple[str, str]] = {
     "net": ("nets", "NETS"),
 }
 LISTED = {"DATASETS": "_ALL"}  # the variable that lists its members in the source, where it is another one
+# What types are spelled with that can be read without an import; others wait for it.
+PLAIN = {one.__name__: one for one in (bool, int, float, str, tuple)} | {
+    "Annotated": Annotated, "Literal": Literal, "Field": Field,
+}  # fmt: skip
 # What a method or a network declares, and settings depend on.
 FLAGS = ("needs_bias_model", "needs_biased_net", "frozen")
 
@@ -63,6 +67,12 @@ def checked(model: type[BaseModel], values: dict[str, Any], where: str) -> BaseM
         ) from None
 
 
+def check_plain(types: dict[str, Any], values: dict[str, Any], where: str) -> None:
+    """Of the values, those whose types are known so far."""
+    fields: dict[str, Any] = {name: (types[name], ...) for name in values if name in types}
+    checked(create_model("Plain", **fields), {name: values[name] for name in fields}, where)
+
+
 def parse_assignments(pairs: list[str]) -> dict[str, Any]:
     """`["q=0.95", "net=resnet18"]` → a dictionary; values are TOML, or plain words."""
     parsed: dict[str, Any] = {}
@@ -83,6 +93,7 @@ class Registered:
     """What can be said of a thing by its name."""
 
     options: tuple[str, ...]
+    types: dict[str, Any] = field(default_factory=dict, compare=False)  # of options, read from the source and plain
     flags: dict[str, bool] = field(default_factory=dict)
 
 
@@ -98,7 +109,8 @@ def registered(kind: Component) -> dict[str, Registered]:
 
 @cache
 def _said_of(thing: Callable[..., Any]) -> Registered:
-    return Registered(tuple(options_of(thing).model_fields), {flag: getattr(thing, flag, False) for flag in FLAGS})
+    flags = {flag: getattr(thing, flag, False) for flag in FLAGS}
+    return Registered(tuple(options_of(thing).model_fields), flags=flags)
 
 
 def lookup(kind: Component, name: str, where: str = "") -> Registered:
@@ -142,10 +154,11 @@ def sources() -> tuple[str, ...]:
 
 
 @cache
-def training_options() -> tuple[str, ...]:
-    """The names of how a method is optimised."""
+def training_options() -> Registered:
+    """Of how a method is optimised."""
     (fields,) = _lineage("fairflac.config.run_config", "TrainConfig")
-    return tuple(_id(one.target) for one in fields.body if isinstance(one, ast.AnnAssign))
+    annotations = {_id(one.target): one.annotation for one in fields.body if isinstance(one, ast.AnnAssign)}
+    return Registered(tuple(annotations), _plain_types(annotations))
 
 
 @cache
@@ -158,7 +171,8 @@ def _read(kind: Component) -> dict[str, Registered]:
         lineage = list(_lineage(module, symbol))
         if lineage:
             flags = {flag: _constant(lineage, flag, False) for flag in FLAGS}
-            found[key or _constant(lineage, "name", "")] = Registered(_options(lineage), flags)
+            options = _options(lineage)
+            found[key or _constant(lineage, "name", "")] = Registered(tuple(options), _plain_types(options), flags)
     return found
 
 
@@ -202,14 +216,24 @@ def _imported(line: ast.stmt) -> dict[str, str]:
     return {alias.name: str(line.module) for alias in line.names}
 
 
-def _options(lineage: list[ast.ClassDef | ast.FunctionDef]) -> tuple[str, ...]:
-    """Of the nearest constructor."""
+def _options(lineage: list[ast.ClassDef | ast.FunctionDef]) -> dict[str, ast.expr | None]:
+    """Of the nearest constructor, with their annotations."""
     for one in lineage:
         functions = [one] if isinstance(one, ast.FunctionDef) else one.body
         for function in functions:
             if isinstance(function, ast.FunctionDef) and function.name in ("__init__", one.name):
-                return tuple(argument.arg for argument in function.args.kwonlyargs)
-    return ()
+                return {argument.arg: argument.annotation for argument in function.args.kwonlyargs}
+    return {}
+
+
+def _plain_types(annotations: Mapping[str, ast.expr | None]) -> dict[str, Any]:
+    """Those that are spelled with nothing but `PLAIN`."""
+    found = {}
+    for name, annotation in annotations.items():
+        words = {node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)} if annotation else {""}
+        if annotation and words <= PLAIN.keys():
+            found[name] = eval(ast.unparse(annotation), dict(PLAIN))  # a line of our own source
+    return found
 
 
 def _constant(lineage: list[ast.ClassDef | ast.FunctionDef], name: str, default: Any) -> Any:

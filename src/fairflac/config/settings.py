@@ -1,6 +1,6 @@
-"""Which setting belongs where: the recipe and the user's changes, sorted by name. Values are checked in `config`.
+"""Which setting belongs where: the recipe and the user's changes, sorted by name. `run_config` checks every value.
 
-Nothing here imports torch, so that a mistyped name is answered at once.
+Nothing here imports torch, so that a mistyped name or a wrong number is answered at once.
 """
 
 from collections.abc import Collection
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairflac.config.options import lookup, registered, training_options
+from fairflac.config.options import check_plain, lookup, registered, training_options
 from fairflac.config.plugins import is_plugged
 from fairflac.config.recipes import bias_model_kind, has_recipe, recipe_for
 from fairflac.errors import UserError, unknown
@@ -120,17 +120,21 @@ def overlay(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
 
 def _sections(settings: dict[str, Any], dataset: str, method: str, net: str) -> dict[str, dict[str, Any]]:
     """Send each setting to the part that has it."""
-    sections = {
-        "data_options": lookup("dataset", dataset).options,
-        "net_options": lookup("net", net).options,
-        "method_options": lookup("method", method).options,
+    where = f"{dataset} {method}"
+    takers = {
+        "data_options": lookup("dataset", dataset),
+        "net_options": lookup("net", net),
+        "method_options": lookup("method", method),
         "train": training_options(),
     }
     for key in settings:
-        if not any(key in names for names in sections.values()):
-            everything = {name for names in sections.values() for name in names} | {"net", "target"}
-            unknown("setting", key, everything, f"of {dataset} {method}")
-    return {section: {key: settings[key] for key in settings if key in names} for section, names in sections.items()}
+        if not any(key in taker.options for taker in takers.values()):
+            everything = {name for taker in takers.values() for name in taker.options} | {"net", "target"}
+            unknown("setting", key, everything, f"of {where}")
+    sections = {part: {key: settings[key] for key in settings if key in one.options} for part, one in takers.items()}
+    for part, taker in takers.items():
+        check_plain(taker.types, sections[part], where)
+    return sections
 
 
 def _biased_net(settings: dict[str, Any], own: dict[str, Any], where: str) -> tuple[str, dict[str, Any]]:
