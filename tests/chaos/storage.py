@@ -147,7 +147,9 @@ def vanished(arena: Arena, command: str) -> None:
         victim.wait()
         shutil.rmtree(trial.folder)
         trial.folder.mkdir()
-        _then_again(arena, "folder vanishes", trial, victim, "no such file or folder", "is gone", "has this run")
+        _then_again(
+            arena, "folder vanishes", trial, victim, "no such file or folder", "is gone", "has this run", "is not in"
+        )
 
 
 def clock(arena: Arena, command: str) -> None:
@@ -198,6 +200,9 @@ def dead_machine(arena: Arena, command: str, without_flock: bool = False) -> Non
         trial.finish(begin)
         for owner in trial.folder.rglob("owner.json"):
             owner.write_text(json.dumps({"pid": 1, "host": "a-machine-that-is-gone"}))
+        if without_flock:  # killed between making a lock and writing whose it is: the advice is to remove it
+            for lock in trial.folder.rglob("*lock"):
+                lock.unlink()
         arena.judge(fault, trial, "killed, and again", prepare)
 
 

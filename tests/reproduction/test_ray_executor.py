@@ -61,7 +61,9 @@ def test_a_node_that_is_killed_loses_nothing(cluster: Any, tmp_path: Path, share
         assert run.done and len(run.history) == epochs and run.result["test"] and not run.in_use
         before = seen[made.folder]
         assert 0 < len(before) < epochs
-        assert run.history[0] == before[0]  # seconds and all: it went on. Short epochs after the first have no checkpoint
+        assert (
+            run.history[0] == before[0]
+        )  # seconds and all: it went on. Short epochs after the first have no checkpoint
         assert [_untimed(entry) for entry in run.history[: len(before)]] == [_untimed(entry) for entry in before]
 
 

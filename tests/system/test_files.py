@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from fairflac.errors import UserError
 from fairflac.metrics.predictions import Predictions
 from fairflac.runs.directory import Run
 from fairflac.runs.gallery import Gallery, Samples
+from fairflac.system import files
 from fairflac.system.files import read_array
 from program import Program, refused
 
@@ -75,3 +77,22 @@ def test_a_report_names_the_file(program: Program, folder_run: Run, tmp_path: Pa
     (run / name).write_bytes((run / name).read_bytes()[:200])
     refused(program("report", run, "-o", tmp_path / "report.html"), f"{run / name}' is damaged: ")
     assert not (tmp_path / "report.html").exists()
+
+
+def test_who_waits_for_another_process_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, held, told = tmp_path / "lock", threading.Event(), threading.Event()
+    said: list[str] = []
+    monkeypatch.setattr(files, "WAITS", 0.05)
+    monkeypatch.setattr(files, "tell_once", lambda text: said.append(text) or told.set())
+
+    def hold() -> None:
+        with files.one_at_a_time(lock):
+            held.set()
+            told.wait(20)
+
+    other = threading.Thread(target=hold)
+    other.start()
+    held.wait()
+    with files.one_at_a_time(lock):
+        assert len(said) == 1 and f"'{lock}'" in said[0]
+    other.join()

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from filelock import FileLock
 from torch import Tensor
 
 from fairflac.data.own.listing import MEAN, STD
@@ -20,7 +19,7 @@ from fairflac.nets.frozen import SIDE, FrozenResNet18, fold_batch_norm
 from fairflac.nets.weights import find_imagenet_file, imagenet_file, sha256_of
 from fairflac.runs.gallery import shrink
 from fairflac.system.array_files import computed_arrays
-from fairflac.system.files import read_array, read_mapped
+from fairflac.system.files import one_at_a_time, read_array, read_mapped
 from fairflac.system.hardware import best_device, full_precision
 from fairflac.system.progress import meter, tell_once
 from fairflac.types import Network
@@ -114,7 +113,7 @@ def extract(extractor: FeatureExtractor, images: Pixels, cache: Path, *, silent:
 
     with suppress(OSError):
         cache.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_suffix(".lock")):
+        with one_at_a_time(path.with_suffix(".lock")):
             kept = _kept(path, len(images))  # another process may have computed them meanwhile
             return computed_arrays([path], len(images), checksum, parts)[0] if kept is None else kept
     return np.concatenate([part for (part,) in parts(0)])  # where nothing can be kept, it is computed each time

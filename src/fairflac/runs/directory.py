@@ -187,9 +187,10 @@ class Run:
         try:
             lock.acquire()
         except Timeout:
-            raise RunInUse(
-                f"{self.path} is in use by {self.holder or 'another process'}: wait for it, or stop it"
-            ) from None
+            advice = "wait for it, or stop it"
+            if self.holder is None:  # on disks without locks of the system a killed process may leave its own
+                advice += f"; if there is none, remove '{LOCK}' there"
+            raise RunInUse(f"{self.path} is in use by {self.holder or 'another process'}: {advice}") from None
         try:
             write_text(self.owner, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
             yield

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from fairflac.errors import UserError
+from fairflac.system.progress import tell_once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,6 +89,26 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+WAITS = 10.0  # seconds, before one who waits says so
+
+
+@contextmanager
+def one_at_a_time(lock: Path) -> Iterator[None]:
+    """Others wait, in all processes. The system frees the lock of a process that dies."""
+    from filelock import FileLock, Timeout
+
+    file = FileLock(lock)
+    try:
+        file.acquire(timeout=WAITS)
+    except Timeout:
+        tell_once(f"waiting for another process, which holds '{lock}'; if there is none, remove that file")
+        file.acquire()
+    try:
+        yield
+    finally:
+        file.release()
 
 
 def check_writable(path: Path) -> None:

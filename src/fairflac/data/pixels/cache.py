@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-from filelock import FileLock
 
 from fairflac.data.pixels.decode import Fit, Unreadable
 from fairflac.data.pixels.files import decode_files
 from fairflac.data.pixels.live import LiveImages, Pixels
 from fairflac.data.pixels.rows import image_row
 from fairflac.errors import UserError
-from fairflac.system.files import replacing, write_text
+from fairflac.system.files import one_at_a_time, replacing, write_text
 from fairflac.system.progress import meter, tell_once
 
 FORMAT = 3  # raised when the same files would be decoded or stored otherwise
@@ -85,7 +84,7 @@ def _stored(
     key = _key(folder, files, size, fit)
     pixels, index = cache / f"{key[:20]}.npy", cache / f"{key[:20]}.json"
     cache.mkdir(parents=True, exist_ok=True)
-    with FileLock(cache / f"{key[:20]}.lock"):
+    with one_at_a_time(cache / f"{key[:20]}.lock"):
         found = _load(pixels, index, key, files, size, live)
         if found is None:
             index.unlink(missing_ok=True)

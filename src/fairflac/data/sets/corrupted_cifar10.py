@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
-from filelock import FileLock
 from numpy.typing import NDArray
 from PIL import Image
 from pydantic import Field
@@ -18,7 +17,7 @@ from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.sets import cifar10
 from fairflac.data.sources import SOURCE_FAILURES, Log, pip_wheel
 from fairflac.errors import UserError
-from fairflac.system.files import read_array, read_arrays, replacing, visible_files
+from fairflac.system.files import one_at_a_time, read_array, read_arrays, replacing, visible_files
 from fairflac.system.progress import meter
 from fairflac.types import Attribute, TaskSpec
 
@@ -399,7 +398,7 @@ class CorruptedCIFAR10(Dataset):
             raise UserError(f"'{path}' is missing: run 'fairflac data get {self.name} --from FOLDER' with the pictures")
         clean = cifar10.load(root, part)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_name(".lock")):  # of several processes one builds
+        with one_at_a_time(path.with_name(".lock")):  # of several processes one builds
             if not self._usable(root, path):
                 write_set(path, self._built(root, part, *clean, q))
         return read_set(path)
