@@ -5,13 +5,20 @@
 Images stored at 72 x 72 become batches of 128 at 64 x 64. PIL does what a loader usually does in one process: random
 resized crop, flip, array, normalised tensor, stack. The two take turns within a round, so that a busy machine slows
 both. A step is that of `fairflac train` with the vanilla method; its data part is everything before the network.
+
+Images that do not fit into memory stay in their files: JPEGs of 500 x 375 are decoded to 72 x 72, by our threads and by
+the processes of a DataLoader, as many as cores. Nothing else is at work meanwhile: in a training they share the cores
+with the network, or have them for themselves while a GPU computes.
 """
 
 import math
+import os
 import random
 import statistics
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -22,6 +29,9 @@ from torch import Tensor
 from fairflac.config.run_config import RunConfig, TrainConfig
 from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.augment import PRESETS, Augmentation
+from fairflac.data.pixels.decode import decode
+from fairflac.data.pixels.files import decoded
+from fairflac.data.pixels.live import LiveImages, read_ahead
 from fairflac.methods.vanilla import Vanilla
 from fairflac.nets.resnet import ResNet18
 from fairflac.training.engine import make_fabric
@@ -30,7 +40,7 @@ from fairflac.training.pipeline import Batches
 from fairflac.types import TaskSpec
 
 BATCH = 128
-IMAGES = 4096
+IMAGES, FILES = 4096, 128
 STORED, SIZE = 72, 64
 WANTED_SHARE = 15  # per cent at most
 
@@ -70,6 +80,47 @@ def random_box() -> tuple[int, int, int, int]:
             return left, top, left + width, top + height
 
 
+def photographs(folder: Path) -> LiveImages:
+    """As many images as in memory, of a few files."""
+    rng, digests = np.random.default_rng(0), []
+    for number in range(FILES):
+        coarse = Image.fromarray(rng.integers(0, 256, (24, 32, 3), dtype=np.uint8))
+        path = folder / f"{number}.jpg"
+        coarse.resize((500, 375), Image.Resampling.BICUBIC).save(path, quality=90)
+        digests.append(int(decoded(path.read_bytes(), (STORED, STORED), "cover").digest, 16))
+    names = [f"{number}.jpg" for number in range(FILES)] * (IMAGES // FILES)
+    return LiveImages.of(folder, names, np.array(digests * (IMAGES // FILES), np.uint64), (STORED, STORED), "cover")
+
+
+class OneByOne(torch.utils.data.Dataset[np.ndarray]):
+    """As a loader with processes reads them."""
+
+    def __init__(self, images: LiveImages) -> None:
+        self.images = images
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, i: int) -> np.ndarray:
+        return decode((self.images.folder / self.images.names[i]).read_bytes(), (STORED, STORED), "cover")
+
+
+def by_processes(images: LiveImages, order: Tensor) -> Iterator[Tensor]:
+    loader: torch.utils.data.DataLoader[np.ndarray] = torch.utils.data.DataLoader(
+        OneByOne(images), batch_sampler=order.tolist(), num_workers=os.cpu_count() or 1, multiprocessing_context="fork"
+    )
+    return iter(loader)
+
+
+def per_batch(batches: Iterator[object], count: int) -> float:
+    """Seconds, once the first is there."""
+    next(batches)
+    start = perf_counter()
+    for _ in batches:
+        pass
+    return (perf_counter() - start) / (count - 1)
+
+
 def seconds(work: Callable[..., object], *arguments: object) -> float:
     start = perf_counter()
     work(*arguments)
@@ -100,9 +151,12 @@ def main() -> None:
         for name, way in ways.items():
             times[name].append(seconds(way, index, epoch))
         times["step"].append(seconds(train, ways["none"], index, epoch))
-    report(
-        {name: statistics.median(seen[1:]) for name, seen in times.items()}, str(fabric.strategy.precision.precision)
-    )
+    medians = {name: statistics.median(seen[1:]) for name, seen in times.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        images, order = photographs(Path(folder)), torch.randint(IMAGES, (rounds + 1, BATCH))
+        medians["live, threads"] = per_batch(read_ahead(images, order.numpy()), len(order))
+        medians["live, processes"] = per_batch(by_processes(images, order), len(order))
+    report(medians, str(fabric.strategy.precision.precision))
 
 
 def report(medians: dict[str, float], precision: str) -> None:

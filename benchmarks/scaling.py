@@ -93,7 +93,7 @@ def main() -> None:
         return print(json.dumps(epoch(**json.loads(sys.argv[1]))))
     usual = ", ".join(f"{name} {value}" for name, value in USUAL.items())
     print(f"torch {torch.__version__}, one thread; unless said otherwise {usual}")
-    print(f"{'':>8}{'':>8}{'s':>8}{'MB':>8}")
+    print(f"{'':>8}{'':>10}{'s':>8}{'MB':>8}")
     for name in sys.argv[1:] or GROWTH:
         seconds, megabytes = [], []
         for value in GROWTH[name]:
@@ -101,9 +101,9 @@ def main() -> None:
             answer = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
             seconds.append(answer[0])
             megabytes.append(answer[1])
-            print(f"{name:>8}{value:8}{answer[0]:8.2f}{answer[1]:8.0f}", flush=True)
+            print(f"{name:>8}{value:10}{answer[0]:8.2f}{answer[1]:8.0f}", flush=True)
         exponents = slope(GROWTH[name], seconds), slope(GROWTH[name], megabytes)
-        print(f"{name:>8}{'exponent':>8}{exponents[0]:8.2f}{exponents[1]:8.2f}", flush=True)
+        print(f"{name:>8}{'exponent':>10}{exponents[0]:8.2f}{exponents[1]:8.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from fairflac.losses import FLACLoss
 from fairflac.methods import Method
 from fairflac.nets.resnet import ResNet18
 from fairflac.nets.small import SimpleConvNet
+from fairflac.nets.textures import BagNet18
 from fairflac.types import Batch, Network, Output
 from toy import CASES, toy_training
 
@@ -126,6 +127,17 @@ def test_networks_compile_in_one_piece(net: type[Network]) -> None:
     compiled = torch.compile(network, backend="eager", fullgraph=True)  # a break would be an error
     x = torch.randn(2, 3, 32, 32).contiguous(memory_format=torch.channels_last)
     torch.testing.assert_close(compiled.eval()(x).logits, network.eval()(x).logits)
+
+
+@pytest.mark.parametrize("net", [SimpleConvNet, ResNet18, BagNet18])
+def test_every_map_stays_channels_last(net: type[Network]) -> None:
+    """A layer that changed the layout would have every later one copy its input."""
+    network, layouts = net(2).to(memory_format=torch.channels_last), []  # type: ignore[call-overload]
+    for module in network.modules():
+        module.register_forward_hook(lambda _, __, y: layouts.append(y) if isinstance(y, Tensor) else None)
+    network(torch.randn(2, 3, 32, 32).contiguous(memory_format=torch.channels_last))
+    maps = [y for y in layouts if y.ndim == 4 and y.shape[2] > 1]
+    assert maps and all(y.is_contiguous(memory_format=torch.channels_last) for y in maps)
 
 
 @pytest.mark.filterwarnings("ignore")
