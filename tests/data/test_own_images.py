@@ -1,6 +1,7 @@
 """Folders and CSV tables of a user's own images, and every mistake that can be made with them."""
 
 import csv
+import json
 import time
 from pathlib import Path
 
@@ -168,6 +169,13 @@ def test_mistakes_in_a_table_are_one_line(table: Path, tmp_path: Path, how: str,
     broken(table.parent, how)
     with pytest.raises(UserError, match=message):
         Table(path=table).load(tmp_path, "train")
+
+
+def test_a_path_with_a_zero_byte_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "pets.jsonl"
+    path.write_text(json.dumps({"path": "a\0.png", "label": "cat"}))
+    with pytest.raises(UserError, match=r"line 1 .* a path cannot hold the zero byte"):
+        list_table(path)
 
 
 def test_outside_is_allowed_when_the_user_says_so(table: Path, tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ import pytest
 from fairflac.data.own import own_images
 from fairflac.data.own.listing import Listing
 from fairflac.data.pixels.cache import read_images
+from fairflac.data.pixels.decode import Unreadable
 from fairflac.data.pixels.live import LiveImages
 from fairflac.data.pixels.rows import image_row
-from fairflac.data.pixels.tars import TarMember
+from fairflac.data.pixels.tars import TarMember, tar_bytes
 from fairflac.errors import UserError
 from planted_bars import draw_folder
 from program import Program, refused
@@ -105,12 +106,25 @@ def test_a_member_that_cannot_be_read_is_left_out(photos: Path, tmp_path: Path) 
     }  # fmt: skip
 
 
+def test_a_size_below_nothing_is_unreadable(tmp_path: Path) -> None:
+    """Or all of the file would be read for it."""
+    path = write(tmp_path / "a.tar", {"a.png": b"content"})
+    header = bytearray(path.read_bytes())
+    header[124:136] = b"\xff" * 12  # -1, as large sizes are written
+    header[148:156] = b"%06o\0 " % (sum(header[:148]) + 8 * 32 + sum(header[156:512]))
+    path.write_bytes(header)
+    with pytest.raises(Unreadable, match="ends before it"):
+        tar_bytes(TarMember(str(path), "a.png", 512))
+
+
 @pytest.mark.parametrize(
     ("members", "said"),
     [
         ({"a.png": b"", "a.jpg": b""}, "two images of the key 'a'"),
         ({"a.png": b"", "a.json": b"{"}, "'a.json' in .* is not valid JSON"),
         ({"a.png": b"", "a.json": b"[]"}, "is no JSON object"),
+        ({"a.png": b"", "a.json": b"[" * 100_000}, "'a.json' in .* is not valid JSON"),
+        ({"a.png": b"", "a.cls": bytes(2_000_000)}, "has 2,000,000 bytes, which is no label"),
         ({"a.png": b"", "a.cls": b"\xff"}, "'a.cls' in .* is not in UTF-8"),
         ({"a.png": b"", "b.png": b"", "b.cls": b"1"}, "'a' in .* has nothing in column 'label'"),
         ({"a.png": b""}, "no column 'label'"),

@@ -221,6 +221,8 @@ class _ImagePaths:
         if (row := image_row(written)) is not None:
             file = self.find(row.file, place)
             return written if file == row.file else str(row._replace(file=file))
+        if "\0" in written:
+            raise UserError(f"{self.sheet.where(place)}: a path cannot hold the zero byte that this one has: mend it")
         if written not in self.found:
             name = self._on_disk(written)
             if not self.allow_outside and not self._is_inside(self._real(os.path.join(self.folder, name))):

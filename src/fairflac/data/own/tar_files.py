@@ -3,7 +3,6 @@
 `KEY.cls` holds its label, or `KEY.json` columns with the label among them, or `KEY.txt` the label. Nothing is unpacked.
 """
 
-import json
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,10 @@ from PIL import Image
 from fairflac.data.own.sheet import LABEL, LABELS, SPLIT, Sheet
 from fairflac.data.pixels.tars import TarMember
 from fairflac.errors import UserError
+from fairflac.system.parse import parse_json
 
 IMAGE, CLASS, TEXT, COLUMNS = "image", "cls", "txt", "json"
+LARGEST = 1 << 20  # bytes of what is known of an image
 
 
 def read_tar(path: Path, name: str | None = None, split: str | None = None) -> Sheet:
@@ -77,6 +78,8 @@ class _Reader:
             row[IMAGE] = str(TarMember(self.name, name, member.offset_data))
 
     def _content(self, member: tarfile.TarInfo) -> str:
+        if member.size > LARGEST:
+            raise UserError(f"'{member.name}' in '{self.path}' has {member.size:,} bytes, which is no label: remove it")
         stream = self.archive.extractfile(member)
         assert stream is not None  # of a regular file there is one
         try:
@@ -86,7 +89,7 @@ class _Reader:
 
     def _columns(self, member: tarfile.TarInfo) -> dict[str, str]:
         try:
-            found: Any = json.loads(self._content(member))
+            found: Any = parse_json(self._content(member))
         except ValueError as error:
             raise UserError(f"'{member.name}' in '{self.path}' is not valid JSON: {error}") from None
         if not isinstance(found, dict):

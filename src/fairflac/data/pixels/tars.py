@@ -37,7 +37,7 @@ def tar_bytes(where: TarMember) -> bytes:
         with open(where.file, "rb") as stream:
             stream.seek(max(where.start - tarfile.BLOCKSIZE, 0))
             header = tarfile.TarInfo.frombuf(stream.read(tarfile.BLOCKSIZE), "utf-8", "surrogateescape")
-            if where.start + header.size > os.fstat(stream.fileno()).st_size:
+            if not where.start <= where.start + header.size <= os.fstat(stream.fileno()).st_size:
                 raise Unreadable("the tar file ends before it")
             return stream.read(header.size)
     except (OSError, tarfile.TarError) as error:
