@@ -64,10 +64,14 @@ def test_what_was_begun_for_something_else_is_begun_anew(tmp_path: Path) -> None
     assert begun.tolist() == [0] and np.array_equal(values, VALUES + 1)
 
 
-@pytest.mark.parametrize("damage", ["values.npy.part", "values.npy.progress"])
-def test_a_part_that_is_gone_is_computed_again(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize("left", [None, b"", b"no header", 200])
+@pytest.mark.parametrize("name", ["values.npy.part", "values.npy.progress"])
+def test_a_part_that_is_damaged_is_computed_again(tmp_path: Path, name: str, left: bytes | int | None) -> None:
     with pytest.raises(Killed):
         compute(tmp_path, die_at=30)
-    (tmp_path / damage).unlink()
+    content = (tmp_path / name).read_bytes()
+    (tmp_path / name).unlink()
+    if left is not None:
+        (tmp_path / name).write_bytes(left if isinstance(left, bytes) else content[: left if "part" in name else 5])
     begun, values, _ = compute(tmp_path)
     assert begun.tolist() == [0] and np.array_equal(values, VALUES)

@@ -4,6 +4,7 @@ Memory does not grow with the rows, and a computation that was killed goes on wh
 """
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
@@ -13,6 +14,7 @@ from typing import IO
 import numpy as np
 
 from fairflac.system.files import read_mapped, write_text
+from fairflac.system.parse import parse_json
 
 SHARD = 8192  # rows, at least, after which what was computed is safe on disk
 
@@ -30,8 +32,9 @@ def computed_arrays(paths: Sequence[Path], rows: int, key: str, parts: Parts) ->
     done = _done(progress, key, begun)
     with ExitStack() as stack:
         streams = [stack.enter_context(path.open("r+b" if done else "w+b")) for path in begun]
-        for stream in streams if done else ():
-            _forget_after(stream, done)
+        for stream in streams if done else ():  # what came after the last whole shard may not have reached the disk
+            stream.truncate(_end(stream, done))
+            stream.seek(0, os.SEEK_END)
         safe = done
         for part in parts(done):
             for stream, values in zip(streams, part, strict=True):
@@ -58,8 +61,13 @@ def _beside(path: Path, what: str) -> Path:
 def _done(progress: Path, key: str, begun: Sequence[Path]) -> int:
     """Rows that an earlier computation of the same has left."""
     try:
-        record = json.loads(progress.read_text())
-        return int(record["rows"]) if record["key"] == key and all(path.is_file() for path in begun) else 0
+        record = parse_json(progress.read_text())
+        rows = int(record["rows"]) if record["key"] == key else 0
+        for path in begun:
+            with path.open("rb") as stream:
+                if _end(stream, rows) > path.stat().st_size:
+                    return 0
+        return rows
     except (OSError, ValueError, KeyError, TypeError):
         return 0
 
@@ -69,9 +77,8 @@ def _write_header(stream: IO[bytes], shape: tuple[int, ...], dtype: np.dtype) ->
     np.lib.format.write_array_header_1_0(stream, described)
 
 
-def _forget_after(stream: IO[bytes], rows: int) -> None:
-    """What came after the last whole shard may not have reached the disk."""
+def _end(stream: IO[bytes], rows: int) -> int:
+    """Where so many rows end in the file."""
     np.lib.format.read_magic(stream)
     shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    stream.truncate(stream.tell() + rows * int(np.prod(shape[1:])) * dtype.itemsize)
-    stream.seek(0, os.SEEK_END)
+    return stream.tell() + rows * math.prod(shape[1:]) * dtype.itemsize

@@ -17,6 +17,7 @@ from fairflac.data.pixels.live import LiveImages, Pixels
 from fairflac.data.pixels.rows import image_row
 from fairflac.errors import UserError
 from fairflac.system.files import one_at_a_time, replacing, write_text
+from fairflac.system.parse import parse_json
 from fairflac.system.progress import meter, tell_once
 
 FORMAT = 3  # raised when the same files would be decoded or stored otherwise
@@ -102,7 +103,7 @@ def _load(pixels: Path, index: Path, key: str, files: list[str], size: tuple[int
     """None: there is no cache, or it is damaged, or of other files. If `live`, without pixels."""
     images = np.zeros((0, *size, 3), np.uint8)
     try:
-        record = json.loads(index.read_text())
+        record = parse_json(index.read_text())
         broken: dict[str, str] = record["broken"]
         digests = np.array([int(digest, 16) for digest in record["digests"]], dtype=np.uint64)
         if len(digests) and not live:
