@@ -53,9 +53,29 @@ def test_what_is_lost_is_counted() -> None:
     assert re.search(r"^all +3 +2 +1 +1 +0$", str(ledger), re.MULTILINE)
 
 
-def test_a_few_kills_lose_nothing() -> None:
+def test_a_few_kills_lose_nothing_and_a_stop_has_its_table() -> None:
     """The whole script is `make chaos`."""
-    counts = ["--kills", "1", "--terms", "0", "--interrupts", "0", "--power", "2", "--storage", "0", "--only", "train"]
-    done = subprocess.run([sys.executable, "-m", "chaos", *counts], capture_output=True, text=True, cwd=TESTS)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"^all +3 +3 +0 +0 +0$", done.stdout, re.MULTILINE)
+    counts = [
+        "--kills",
+        "20",
+        "--terms",
+        "0",
+        "--interrupts",
+        "0",
+        "--power",
+        "20",
+        "--storage",
+        "0",
+        "--only",
+        "train",
+    ]
+    with subprocess.Popen(
+        [sys.executable, "-m", "chaos", *counts], stdout=subprocess.PIPE, text=True, cwd=TESTS
+    ) as run:
+        assert run.stdout is not None
+        said = [next(run.stdout) for _ in range(3)]
+        run.terminate()
+        table = run.stdout.read()
+    assert run.returncode == 0, "".join([*said, table])
+    assert re.search(r"seed 0, (3|4) of 40 trials$", table, re.MULTILINE)
+    assert re.search(r"^all +(\d) +\1 +0 +0 +0$", table, re.MULTILINE)

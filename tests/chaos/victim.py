@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-PATIENCE = 300  # seconds, after which a command hangs
+PATIENCE = 900  # seconds, after which a command hangs: `reproduce` takes half of it on a busy machine
 
 
 @dataclass
