@@ -353,8 +353,9 @@ class PairProblem:
 Floats = NDArray[Any]
 Indices = NDArray[np.intp]
 
-# Features to gather per pair of the batch, from which on masked tiles are faster (measured).
-WORTH = 4
+# Features to gather per pair of the batch, from which on masked tiles are faster (measured). The calls that tiles are
+# made with take as long as so many pairs: in a small batch nearly all of their time.
+WORTH, CALLS = 4, 2**16
 # Pairs that a list may have, at about 200 bytes each, so that memory stays bounded whatever N is.
 MOST = 2**19
 # Pairs whose features are held at a time.
@@ -403,7 +404,7 @@ def _list_pairs(batch: PairProblem) -> Indices | None:
     whole, mine = batch.share.whole, batch.share.rows
     found, y = [np.empty((2, 0), np.intp)], _in_bytes(batch.y)
     width = batch.b.rows.shape[1] + batch.h.rows.shape[1]
-    budget = min(WORTH * batch.n * (mine.stop - mine.start) // width, MOST)
+    budget = min(WORTH * (batch.n * (mine.stop - mine.start) + CALLS) // width, MOST)
     for rows in batch.tiles:
         first = rows.start if whole else 0
         mask = in_s(batch.b.tile(rows, first), y[rows, None] == y[first:], batch.limits, batch.settings.pairs)
