@@ -116,7 +116,7 @@ def finished_run(inputs: Path) -> Path:
 # What depends on the hour or on how fast the machine was: that it is there is all that can be asked of it.
 ONLY_THERE = re.compile(r"\.html$|\.svg$|\.tex$|last\.pt$|best\.pt$|env\.json$|done$|model\.md$")
 # What nobody reads as a result, and what a process holds while it lives.
-NOT_COUNTED = re.compile(r"(^|/)(lock|[0-9a-f]+\.lock|owner\.json|worker\.log|tensorboard/.*)$")
+NOT_COUNTED = re.compile(r"(^|/)([^/]*lock(\.break\.[^/]*)?|owner\.json|worker\.log|tensorboard/.*)$")
 SPENT = re.compile(r" [^ ]+ [a-z]+ of training")
 TIMES = ("seconds", "epoch_seconds", "once", "time")
 
