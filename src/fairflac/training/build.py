@@ -129,11 +129,13 @@ def build_method(config: RunConfig, task: TaskSpec, data: Path | None = None) ->
 
 def check_weights(config: RunConfig, data: Path) -> None:
     """Before any work: the files that networks start from must be there, and be theirs."""
-    for network in filter(None, (config, config.biased_net)):
-        weights = network.net_options.get("weights")
+    for network in (config, config.biased_net):
+        weights = network and network.net_options.get("weights")
+        if network is None or weights is None:
+            continue
         if weights == IMAGENET:  # verified when it was fetched
             find_imagenet_file(data, network.net)
-        elif weights is not None:
+        else:
             _build_net(network.net, network.net_options, 2, data)
 
 
