@@ -170,11 +170,11 @@ def test_of_groups_that_were_found_few_images_may_decide() -> None:
 @settings(deadline=None, max_examples=25)
 @given(st.data())
 def test_a_handful_of_images_does_not_take_back_what_was_found(data: st.DataObject) -> None:
-    """Whichever of them a model is right on, as long as vanilla is wrong somewhere, and the model nowhere where vanilla
-    is right: the first is kept. What it loses where the guess is right is no reason, up to what it could gain."""
-    few, lost = data.draw(st.integers(2, FEWEST - 1)), data.draw(st.integers(0, 80))
+    """Whichever of them the models are right on, as long as the first is not wrong where vanilla is right: it is kept.
+    What it loses where the guess is right is no reason, up to what it could gain."""
+    few, lost = data.draw(st.integers(2, FEWEST - 1)), data.draw(st.integers(0, 160))
     vanilla, flac, balanced = (np.array(data.draw(st.lists(st.booleans(), min_size=few, max_size=few))) for _ in "vfb")
-    vanilla[0], flac = False, flac | vanilla
+    flac |= vanilla
     y = np.arange(N) % 2
     guess = y.copy()
     guess[:few] = 1 - guess[:few]
@@ -184,13 +184,11 @@ def test_a_handful_of_images_does_not_take_back_what_was_found(data: st.DataObje
         prediction[:few] = np.where(right, y[:few], guess[:few])
         prediction[N - lost : N] = 1 - y[N - lost : N] if name == "flac" else y[N - lost : N]
         tables[name] = table(prediction, y)
-    every, share = np.ones(N, dtype=bool), [vanilla[y[:few] == label].mean() for label in (0, 1)]
+    every = np.ones(N, dtype=bool)
     aligned = np.mean([(tables["flac"].prediction == y)[few:][y[few:] == label].mean() for label in (0, 1)])
     found = choose(tables, guess, 100, guess_is_class=False, sure=every)
-    assert (found.kept == "flac") == (aligned > (2 + sum(share)) / 4)
+    assert (found.kept == "flac") == (aligned > (1 + 1 / 2) / 2)
     assert found.kept != "flac" or f"Only {few} of those looked at here contradict it" in found.reasons[0]
-    right = {**tables, "vanilla": table(y, y)}
-    assert choose(right, guess, 100, guess_is_class=False, sure=every).kept == "vanilla"
 
 
 def test_where_vanilla_leans_the_better_number_is_enough() -> None:

@@ -182,16 +182,15 @@ class _Compared:
         return None
 
     def promise(self, found: Guessed) -> str | None:
-        """The same where hardly an image contradicts the guess: it is luck which model is right on those, and what is
-        known of the others has to do. Discovery has seen more: the shortcut is there, and training against such has
-        gained in every set of docs/discovery.md. What can speak against the model all the same:
-
-        - vanilla is not misled by the guess
-        - the model is worse where the guess contradicts the class
-        - it lost so much elsewhere that, did it no worse where the guess contradicts, vanilla would still be better
+        """The same where hardly an image contradicts the guess: it is luck which model is right on those, vanilla too.
+        Discovery has seen more: the shortcut is there, and training against such has gained in every set of
+        docs/discovery.md. What can speak against the model all the same: that it is worse where the guess contradicts
+        the class; or that it lost so much elsewhere that, did it no worse where the guess contradicts, a vanilla model
+        at chance there would still be better.
         """
-        misled = found.lean is not None and found.lean.difference.value > 0
-        if not misled or self.worse_against or self.aligned is None or self.aligned.second <= self.gain.first:
+        if self.worse_against or self.aligned is None:
+            return None
+        if self.aligned.second <= (self.aligned.first + 1 / found.classes) / 2:
             return None
         return (
             f"a shortcut was found among all images. Only {found.against} of those looked at here contradict it, too "
