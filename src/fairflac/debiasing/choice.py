@@ -192,9 +192,10 @@ class _Compared:
             return None
         if self.aligned.second <= (self.aligned.first + 1 / found.classes) / 2:
             return None
+        seen = f"Only {found.against}" if found.against else "None"
         return (
-            f"a shortcut was found among all images. Only {found.against} of those looked at here contradict it, too "
-            "few to say what training against it brings, and nothing speaks against it"
+            f"a shortcut was found among all images. {seen} of those looked at here contradict it, too few to say "
+            "what training against it brings, and nothing speaks against it"
         )
 
 
