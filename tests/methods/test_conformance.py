@@ -166,13 +166,18 @@ def two_process_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+# What is left of a gradient that cancels is rounding, which differs between CPUs, and Adam makes steps of it: HEX brings
+# features to one length and projects them out. A hundredth of a step is allowed there.
+ROUNDED = {"hex": 1e-4}
+
+
 @each_case
 def test_two_processes_equal_one(name: str, fabric: Fabric, tmp_path: Path, two_process_weights: Path) -> None:
     alone = toy_training(name, tmp_path, fabric)
     alone.fit(name, silent=True)
     together = torch.load(two_process_weights / f"{name}.pt", weights_only=True)
     for key, value in alone.method.state_dict().items():
-        torch.testing.assert_close(value, together["method"][key], rtol=1e-4, atol=1e-5, msg=key)
+        torch.testing.assert_close(value, together["method"][key], rtol=1e-4, atol=ROUNDED.get(name, 1e-5), msg=key)
     for mine, theirs in zip(alone.state.history, together["history"], strict=True):
         assert mine["loss"] == pytest.approx(theirs["loss"], rel=1e-4)
         assert mine["validation"] == pytest.approx(theirs["validation"])

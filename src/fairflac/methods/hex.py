@@ -54,8 +54,9 @@ class HEX(Method):
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
         # Lengths and the projection are over the batch of all processes.
         y, logits, texture = gather(batch.y), gather(self.net(batch.x).logits), gather(self.texture(batch.x))
-        # In fp32: in fp16 the smallest length that a column is divided by is zero.
-        by_texture = self.texture_head(F.normalize(texture.float(), dim=0))  # F_G
+        # In fp64 where the device has it: a feature that one image alone has is 1 whatever its size, and the gradient
+        # that is left of it by rounding would be made a step by Adam. In fp16 the smallest length would be zero.
+        by_texture = self.texture_head(F.normalize(texture.to(_finest(texture)), dim=0).float())  # F_G
         everything = logits + by_texture  # F_A
         rest = project_out(everything, by_texture, self.ridge)
         loss = F.cross_entropy(rest, y)
@@ -110,7 +111,7 @@ def project_out(a: Tensor, g: Tensor, ridge: float = 1e-4) -> Tensor:
     device has it: what flows back to G is a small difference of large numbers.
     """
     with torch.autocast(a.device.type, enabled=False):
-        dtype = torch.float32 if a.device.type == "mps" else torch.float64
+        dtype = _finest(a)
         shown = a.dtype if a.dtype == torch.float64 else torch.float32
         a, g = a.to(dtype), g.to(dtype)
         gram = g.T @ g
@@ -118,3 +119,7 @@ def project_out(a: Tensor, g: Tensor, ridge: float = 1e-4) -> Tensor:
         inner = torch.linalg.solve(gram + r * torch.eye(len(gram), dtype=dtype, device=gram.device), g.T @ a)
         rest: Tensor = (a - g @ inner).to(shown)
         return rest
+
+
+def _finest(a: Tensor) -> torch.dtype:
+    return torch.float32 if a.device.type == "mps" else torch.float64
