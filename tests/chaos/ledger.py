@@ -1,13 +1,13 @@
 """What was tried and how it ended: one table, and a line for everything that was lost."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from fairflac.system.tables import text_table
 
 # Where nothing can be locked, nobody can tell a file that is being written from one that a dead process left.
 LITTERS = ("lock of a dead machine, no flock",)
+TRACEBACK, FRAMES = "Traceback (most recent call last)", 40  # lines of one that are shown
 HEAD = ("fault", "command", "tried", "survived", "lost", "tracebacks", "left behind")
 
 
@@ -32,7 +32,7 @@ class Ledger:
         """One trial. `said`: all that the commands printed; `complaint`: what is wrong with the result, or nothing."""
         row = self.rows.setdefault((fault, command), Row())
         row.tried += 1
-        traceback = "Traceback (most recent call last)" in said
+        traceback = TRACEBACK in said
         only_litter = complaint.startswith("left behind")
         row.tracebacks += traceback
         row.left_behind += only_litter
@@ -40,8 +40,10 @@ class Ledger:
         row.lost += bool(complaint) and not only_litter
         if complaint or traceback:
             self.notes.append(f"{fault}, {command}, {trial}: {complaint or 'a traceback'}")
-            with suppress(IndexError):
-                self.notes.append("    " + said.rstrip().splitlines()[-1])
+            lines = (
+                said.partition(TRACEBACK)[2].splitlines()[1:FRAMES] if traceback else said.rstrip().splitlines()[-1:]
+            )
+            self.notes += [f"    {line}" for line in lines]
 
     @property
     def sound(self) -> bool:
