@@ -17,6 +17,7 @@ from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.live import bytes_of
 from fairflac.discovery.embeddings import Embeddings
 from fairflac.discovery.quality import Quality, measure
+from fairflac.errors import UserError
 from fairflac.methods.base import Method
 from fairflac.methods.flac import matched_output
 from fairflac.metrics.evidence import count_guesses
@@ -57,12 +58,11 @@ def bias_source(
     if fabric.is_global_zero:
         _store(config, run, bias_run, model, data, fabric, cached)
     fabric.barrier()
-    table = None
-    if cached:
-        table = _read_output(run, len(data))
-        assert table is not None
+    stored, table = _stored(run), _read_output(run, len(data)) if cached else None
+    if not stored or (cached and table is None):
+        raise UserError(f"'{run.path}' is gone, or what was just written there: give the same command again")
+    if table is not None:
         table = Output(*(part.to(fabric.device) for part in table))
-    stored = _stored(run)
     counts = None if stored["guess_counts"] is None else np.array(stored["guess_counts"])
     return BiasSource(Frozen(model.net), table, stored["quality"], counts)
 
