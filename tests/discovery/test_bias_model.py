@@ -10,6 +10,7 @@ from lightning_fabric import Fabric
 
 from fairflac.config.run_config import resolve
 from fairflac.data.batches import ImageInputs
+from fairflac.discovery import bias_model
 from fairflac.discovery.bias_model import bias_source
 from fairflac.errors import UserError
 from fairflac.metrics.evidence import count_guesses
@@ -62,6 +63,19 @@ def test_stored_features_are_used_until_weights_or_data_change(
     assert changed is not None
     bias_source(config, changed, fabric, run, bias_run)
     assert run.bias_features.stat().st_mtime_ns > before
+
+
+def test_what_is_gone_right_after_it_was_written_is_one_line(
+    finished: tuple[Run, Run], fabric: Fabric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, bias_run = finished
+    config = load_config(run)
+    data = load_split(config, run.path, "train")
+    assert data is not None
+    monkeypatch.setattr(bias_model, "_store", lambda *given: None)
+    monkeypatch.setattr(bias_model, "_read_output", lambda *given: None)
+    with pytest.raises(UserError, match="is gone, or what was just written there"):
+        bias_source(config, data, fabric, run, bias_run)
 
 
 def test_agreement_with_the_attribute_is_recorded(finished: tuple[Run, Run], fabric: Fabric) -> None:
