@@ -166,8 +166,8 @@ def two_process_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# What is left of a gradient that cancels is rounding, which differs between CPUs, and Adam makes steps of it: HEX brings
-# features to one length and projects them out. A hundredth of a step is allowed there.
+# What is left of a gradient that cancels is rounding, which differs between CPUs, and Adam makes steps of it: HEX
+# brings features to one length and projects them out. A hundredth of a step is allowed there.
 ROUNDED = {"hex": 1e-4}
 
 
