@@ -139,8 +139,8 @@ def test_a_file_is_sent_to_another_machine(tmp_path: Path, monkeypatch: pytest.M
         for name in [name for kind, name in plugins._plugged if kind == group]:
             del registry[name]
     plugins._plugged.clear()
-    assert ray._work(config, place, None, {"/elsewhere/mine.py": "import nothing_like_it"}).status == "failed"
-    assert ray._work(config, place, None, sent) == JobResult("done")
+    assert ray._work(config, place, None, {"/elsewhere/mine.py": "import nothing_like_it"}, None).status == "failed"
+    assert ray._work(config, place, None, sent, None) == JobResult("done")
 
 
 def test_an_installed_package_needs_no_option(

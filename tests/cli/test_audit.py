@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from torch import Tensor, nn
 
+from fairflac.cli.audit import TABLES
+from fairflac.data.own.csv_file import JSON_LINES
+from fairflac.data.pixels.rows import ENDINGS
 from fairflac.runs.directory import Run
 from foreign_models import torchscript
 from planted_bars import draw_folder
@@ -19,6 +22,10 @@ __all__ = ["folder_run", "photos", "program", "tiny_run"]  # fixtures
 
 PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()
 pytestmark = pytest.mark.usefixtures("short_guesses")  # whether the bias model is any good is tested elsewhere
+
+
+def test_tables_of_predictions_are_all_that_can_be_read() -> None:
+    assert set(TABLES) == {".csv", ".tsv", ".txt", *JSON_LINES, *ENDINGS}
 
 
 def test_text_json_and_page(program: Program, folder_run: Run, photos: Path, tmp_path: Path) -> None:

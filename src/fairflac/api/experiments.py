@@ -1,5 +1,6 @@
 """Many runs at once: a search for hyper-parameters, the paper's tables and figures, the demo."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,7 +112,9 @@ def tune(
         >>> found.best.settings, found.run.path  # doctest: +SKIP
     """
     search, changes, workspace = dict(search or {}), dict(settings or {}), workspace or Workspace()
-    first = {key: values.partition(",")[0] if isinstance(values, str) else values[0] for key, values in search.items()}
+    first = {
+        key: re.split("[,:]", values)[0] if isinstance(values, str) else values[0] for key, values in search.items()
+    }
     arrange(dataset, method, changes | first)
 
     from fairflac.training.pipeline import import_run

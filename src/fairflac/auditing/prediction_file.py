@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from fairflac.data.own.csv_file import JSON_LINES, read_sheet
-from fairflac.data.pixels.rows import ENDINGS
+from fairflac.data.own.csv_file import read_sheet
 from fairflac.errors import UserError, unknown
 from fairflac.inference.model import probabilities
 from fairflac.metrics.predictions import Predictions
 from fairflac.reporting.naming import Names
 
-TABLES = (".csv", ".tsv", ".txt", *JSON_LINES, *ENDINGS)  # how files of predictions end
 # What columns are usually called, the likelier first; `class` and `probability` are what `fairflac predict` writes.
 LABELS = ("label", "y_true", "target", "true_label", "truth", "ground_truth", "gold")
 PREDICTIONS = ("prediction", "predicted", "pred", "y_pred", "predicted_label", "class")

@@ -16,6 +16,8 @@ DATA_HELP = "DATA: a folder with a subfolder for each class, a CSV file, or a da
 
 
 ALONE_HELP = "Or one table of predictions (CSV, Parquet: label, prediction or scores, attributes) and nothing else."
+# How tables of predictions end. Written here, as what reads them imports torch; a test compares them.
+TABLES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
 
 
 def audit_command(
@@ -68,7 +70,6 @@ def audit_command(
     """
     import json as json_format
 
-    from fairflac.auditing.prediction_file import TABLES
     from fairflac.errors import UserError
 
     *models, images = words
