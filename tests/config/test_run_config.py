@@ -72,6 +72,7 @@ def test_stage_one_has_settings_of_its_own() -> None:
         ("biased-mnist", "vanilla", {"selection": "best"}, "selection rule"),
         ("biased-mnist", "flac", {"q": 0.05}, "q = 0.05 is not valid"),
         ("biased-mnist", "flac", {"q": 1.5}, "less than or equal to 1"),
+        ("utkface", "flac", {"balance": "logits"}, "balance asks the bias model .* set bias_features = 'cached'"),
         ("biased-mnist", "flac", {"alpha": -1}, "alpha = -1 is not valid"),
         ("biased-mnist", "flac", {"batch_size": 1}, "batch_size = 1 is not valid"),
         ("biased-mnist", "flac", {"epochs": "many"}, "valid integer"),

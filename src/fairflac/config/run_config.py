@@ -218,6 +218,8 @@ def _check_combination(config: RunConfig) -> None:
         raise UserError("epochs = 0 trains nothing: give the weights of the network as well, or set epochs")
     if config.train.epochs == 0 and config.train.selection != "last":
         raise UserError(f"selection = '{config.train.selection}' needs epochs to choose from: set epochs")
+    if config.train.bias_features == "live" and config.method_options.get("balance"):
+        raise UserError("balance asks the bias model about all images before training: set bias_features = 'cached'")
     if config.bias_model is not None:
         _check_stage_one(config, config.bias_model)
     elif config.data_options.get("groups"):
