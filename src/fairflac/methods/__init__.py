@@ -9,6 +9,7 @@ from fairflac.methods.disent import DisEnt, DisEntBE
 from fairflac.methods.end import EnD
 from fairflac.methods.fairkl import FairKL, FairKLLU
 from fairflac.methods.flac import FLAC, FLACB
+from fairflac.methods.flac_plus import FLACPlus
 from fairflac.methods.gce import GCE, GCECommittee
 from fairflac.methods.groupdro import GroupDRO
 from fairflac.methods.hex import HEX
@@ -30,6 +31,7 @@ METHODS: dict[str, type[Method]] = {
         GCE,
         FLAC,
         FLACB,
+        FLACPlus,
         Balanced,
         DI,
         EnD,

@@ -64,6 +64,8 @@ METHODS = {  # in a sentence each, for the methods that need one
     "class together and keeps images that share only the shortcut apart",
     "flac-b": "as flac, with an ordinary model of the same data as its bias model: for when nobody has labelled the "
     "shortcut",
+    "flac-plus": "as flac, but every batch has images that contradict the shortcut, what is asked of similarities can "
+    "be reached, and no weight has to be searched for",
 }
 
 

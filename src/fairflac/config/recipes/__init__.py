@@ -3,7 +3,7 @@
 [all]                    what all methods of this dataset share
 [NAME]                   what method NAME changes
 [[NAME.when]]            `if.KEY = VALUE`: only where these settings have these values; `bias_model.KEY` changes stage 1
-[NAME.bias_model]        how its stage 1 differs from a vanilla run with the same settings
+[NAME.bias_model]        how its stage 1 differs from a vanilla run with the same settings; `like = "METHOD"`: as there
 [NAME.biased_net]        how its second network differs from the first
 like = "DATASET"         the recipes of another dataset hold for this one
 [bias_models.KIND]       other stages 1 that need no attribute labels, for `--set bias_model.kind=KIND`
@@ -59,6 +59,9 @@ def recipe_for(dataset: str, method: str, changes: dict[str, Any]) -> dict[str, 
         known = {**settings, **changes}
         if all(known.get(key) == value for key, value in case["if"].items()):
             settings |= {key: _changed(settings.get(key), value) for key, value in case.items() if key != "if"}
+    own = dict(settings.get("bias_model", {}))
+    if other := own.pop("like", None):
+        settings["bias_model"] = {**recipe_for(dataset, other, changes)["bias_model"], **own}
     return settings
 
 
