@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from lightning_fabric import Fabric
 
 from fairflac.errors import UserError
+from fairflac.losses.reweighting import BalancedGroups
 from fairflac.methods.balanced import Balanced
 from fairflac.methods.flac import FLAC
 from fairflac.types import Batch, Output
@@ -68,3 +69,15 @@ def test_guesses_must_be_known_before_training() -> None:
 
 def test_does_not_fall_for_the_shortcut(fabric: Fabric, tmp_path: Path) -> None:
     assert conflicting_accuracy("balanced", tmp_path, fabric) > 0.9
+
+
+@pytest.mark.parametrize(("rows", "share"), [(1, 0.25), (20, 3 / 160), (1000, 3 / 8000)])
+def test_scarce_images_come_three_times_as_often_and_are_a_quarter_at_most(rows: int, share: float) -> None:
+    """One of 8 is scarce (guess 0, class 1 has guess 1 otherwise), among more and more that are not."""
+    guess = F.one_hot(torch.tensor([0, 0, 0, 0, 1, 1, 1, 1] * rows), 2).float()
+    y = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1] * rows)
+    y[3] = 1
+    groups = BalancedGroups("pairs", 2)
+    groups.start(Batch((), y, torch.arange(len(y)), None, Output(guess, guess)))
+    assert groups.paired is not None and (groups.paired.group >= 0).nonzero().tolist() == [[3]]
+    assert groups.paired.share == pytest.approx(share)

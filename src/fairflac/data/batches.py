@@ -51,9 +51,9 @@ def _with_scarce(rows: Tensor, paired: PairedSampling, generator: torch.Generato
     """(steps, batch_size) → the same with scarce samples in the place of some, in random order within a batch."""
     group = paired.group.cpu()
     groups = [torch.where(group == number)[0] for number in range(int(group.max()) + 1)]
-    count = round(paired.share * rows.shape[1])
-    if not groups or not count:
+    if not groups:
         return rows
+    count = max(1, round(paired.share * rows.shape[1]))
     turns = -(-count * len(rows) // len(groups))  # of all groups, each time in another order
     columns = [members[torch.randperm(len(members), generator=generator)] for members in groups]
     drawn = torch.stack([members.repeat(-(-turns // len(members)))[:turns] for members in columns], 1)

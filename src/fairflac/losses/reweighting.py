@@ -83,7 +83,7 @@ def bias_balanced_loss(logits: Tensor, y: Tensor, bias: Tensor, prior: Tensor) -
 
 
 Balance = Literal["batches", "logits", "pairs"]
-PAIR_SHARE = 0.25  # of a batch; ours, not searched for
+PAIR_SHARE, PAIR_REPEATS = 0.25, 3.0  # at most, of a batch and in the place of once; ours (docs/flac-plus.md)
 
 
 class BalancedGroups:
@@ -96,10 +96,11 @@ class BalancedGroups:
             guess, and one of another class with its guess. For those that go with their class, which are most, either
             is such a scarce sample; for a scarce one both are samples as they come.
         num_classes: C.
-        share: of a batch, with `pairs`.
+        share: of a batch, with `pairs`. Without it scarce samples come three times as often as they would, a quarter of
+            a batch at most, so that the few there are of a strong shortcut are not learnt by heart.
     """
 
-    def __init__(self, balance: Balance, num_classes: int, share: float = PAIR_SHARE) -> None:
+    def __init__(self, balance: Balance, num_classes: int, share: float | None = None) -> None:
         self.balance, self.num_classes, self.share = balance, num_classes, share
         self.paired: PairedSampling | None = None
         self.weights: Tensor | None = None  # (N,) how often each sample is drawn
@@ -123,7 +124,8 @@ class BalancedGroups:
             scarce = guess != counts.argmax(0)[y]
             number = torch.full_like(group, -1)
             number[scarce] = group[scarce].unique(return_inverse=True)[1]
-            self.paired = PairedSampling(number, self.share)
+            repeated = PAIR_REPEATS * scarce.double().mean().item()
+            self.paired = PairedSampling(number, self.share or min(PAIR_SHARE, repeated))
             return
         sizes = {"num_classes": self.num_classes, "num_bias": logits.shape[1]}
         prior = class_given_bias(y, guess, torch.ones(len(y), device=y.device), **sizes)

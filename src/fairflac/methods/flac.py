@@ -14,7 +14,7 @@ from fairflac.losses.alpha import GradientBalance
 from fairflac.losses.contrastive import supcon_loss
 from fairflac.losses.flac import Divergence, FLACLoss, Kernel, Pairs, Reduction, Targets
 from fairflac.losses.gather import gather, own_share
-from fairflac.losses.reweighting import PAIR_SHARE, Balance, BalancedGroups
+from fairflac.losses.reweighting import Balance, BalancedGroups
 from fairflac.methods.base import Method
 from fairflac.nets.parts import in_parts
 from fairflac.types import Batch, Minimise, Network, PairedSampling, TaskSpec
@@ -76,7 +76,7 @@ class PairMatching(Method, ABC):
         reduction: Reduction = "mean",
         targets: Targets | None = None,  # None: `dissimilarity`, as in the paper
         balance: Balance | None = None,
-        pair_share: Annotated[float, Field(gt=0, lt=1)] | None = None,  # None: PAIR_SHARE
+        pair_share: Annotated[float, Field(gt=0, lt=1)] | None = None,  # None: see `BalancedGroups`
         balanced_rows: bool | None = None,
         strength: Annotated[float, Field(ge=0, lt=1)] | None = None,
         micro_batch: Annotated[int, Field(ge=2)] | None = None,
@@ -84,7 +84,7 @@ class PairMatching(Method, ABC):
         super().__init__(net, spec)
         if pair_share is not None and balance != "pairs":
             raise UserError("pair_share belongs to balance = 'pairs'")
-        self.groups = None if balance is None else BalancedGroups(balance, spec.num_classes, pair_share or PAIR_SHARE)
+        self.groups = None if balance is None else BalancedGroups(balance, spec.num_classes, pair_share)
         if strength is not None and micro_batch is not None:
             raise UserError("strength needs the gradient at all features of a batch: beside micro_batch set alpha")
         self.micro_batch = micro_batch
