@@ -88,3 +88,5 @@ def test_every_image_that_is_trained_on_needs_a_value(bars: Path, tmp_path: Path
     with pytest.raises(UserError, match=r"has no guess for 'lying/.*which is trained on"):
         trained(bars, tmp_path, "flac", groups=str(groups))
     assert not list(tmp_path.rglob("last.pt"))
+    write(groups, bars)
+    assert trained(bars, tmp_path, "flac", groups=str(groups)).done  # what was wrong is no begun run

@@ -190,6 +190,8 @@ def bias_label(stage_one: RunConfig) -> str:
 
 def _check_images(config: RunConfig, run: Run) -> None:
     """What a run has kept goes by position in one list of images, and tells nothing about another."""
+    if not (run.last.exists() or run.done):
+        return  # it has kept nothing: it was ended by what was wrong with its images or groups
     known = run.images.read_text() if run.images.exists() else ""  # a run of an earlier version does not say
     if known and known != images_of(config):
         raise UserError(
