@@ -88,6 +88,15 @@ def parse_assignments(pairs: list[str]) -> dict[str, Any]:
     return parsed
 
 
+def parse_list(text: str) -> list[Any]:
+    """`1,2` → [1, 2]; values are TOML, or plain words."""
+    try:
+        found: list[Any] = parse_toml(f"values = [{text}]")["values"]
+    except ValueError:
+        found = [word.strip() for word in text.split(",")]
+    return found
+
+
 @dataclass(frozen=True)
 class Registered:
     """What can be said of a thing by its name."""
