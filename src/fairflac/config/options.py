@@ -239,8 +239,7 @@ def _plain_types(annotations: Mapping[str, ast.expr | None]) -> dict[str, Any]:
     """Those that are spelled with nothing but `PLAIN`."""
     found = {}
     for name, annotation in annotations.items():
-        words = {node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)} if annotation else {""}
-        if annotation and words <= PLAIN.keys():
+        if annotation and {node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)} <= PLAIN.keys():
             found[name] = eval(ast.unparse(annotation), dict(PLAIN))  # a line of our own source
     return found
 
