@@ -37,6 +37,7 @@ def cluster() -> Iterator[Any]:
     cluster.shutdown()
 
 
+@pytest.mark.timeout(1800)  # on a busy machine every worker takes minutes to import torch
 # With a shared folder less can go wrong, and a minute of Ray shows it only where asked for.
 @pytest.mark.parametrize("shared", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_node_that_is_killed_loses_nothing(cluster: Any, tmp_path: Path, gate: Path, shared: bool):
