@@ -1,16 +1,19 @@
 import gc
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from lightning_fabric import Fabric
 
 from browser import Browser, chromium
+from fairflac.config import plugins
 from fairflac.system.bf16 import keep_clear_of_broken_amx
 from fairflac.training.engine import make_fabric
 from fairflac.training.precision import VARIABLE
 from program import program  # noqa: F401 (a fixture)
+from small_runs import gate  # noqa: F401 (a fixture)
 from trained_runs import folder_run, photos, tiny_run  # noqa: F401 (fixtures)
 
 keep_clear_of_broken_amx()
@@ -71,6 +74,20 @@ def full_size(request: pytest.FixtureRequest, small_feature_maps: pytest.MonkeyP
     yield
     if marked:
         make_small(small_feature_maps)
+
+
+@pytest.fixture
+def own_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Plug-ins that a test adds are forgotten afterwards."""
+    monkeypatch.setenv(plugins.VARIABLE, "")
+    monkeypatch.setattr(plugins, "_done", set())
+    monkeypatch.setattr(plugins, "_plugged", {})
+    registries = [getattr(import_module(package), group.upper()) for group, package in plugins.PACKAGES.items()]
+    before = [dict(registry) for registry in registries]
+    yield
+    for registry, content in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(content)
 
 
 @pytest.fixture

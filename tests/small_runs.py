@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from fairflac.config import plugins
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.errors import Stopped
 from fairflac.reproduction.local_executor import LocalExecutor
@@ -15,6 +18,35 @@ from fairflac.reproduction.plan import Job, jobs_for
 from fairflac.runs.directory import Run, Workspace, share_trained
 
 MANY = 400  # epochs; nobody waits for the last
+GATED = """
+import time
+from pathlib import Path
+
+from fairflac.methods import Method
+from fairflac.methods.vanilla import Vanilla
+
+
+class Gated(Method):
+    name = "gated"
+    step = Vanilla.step
+
+    def begin_epoch(self, epoch, training_set):
+        while epoch and not Path("{gate}").exists():
+            time.sleep(0.05)
+
+
+METHODS = [Gated]
+"""
+
+
+@pytest.fixture
+def gate(tmp_path: Path, own_plugins: None) -> Iterator[Path]:
+    """A file that is not there: until it is, a run of the method `gated` waits after its first epoch."""
+    file, plugin = tmp_path / "gate", tmp_path / "gated.py"
+    plugin.write_text(GATED.format(gate=file))
+    plugins.add_files([plugin])
+    yield file
+    file.touch()  # a worker of a test that failed ends too
 
 
 def config(method: str = "vanilla", seed: int = 0, epochs: int = 1, **changes: Any) -> RunConfig:

@@ -2,14 +2,10 @@
 
 import importlib.util
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-from fairflac.config import plugins
-from fairflac.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
@@ -43,16 +39,11 @@ def test_the_notebook_is_that_of_the_script(script: Path) -> None:
 
 
 @pytest.fixture
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An empty folder; the method that an example adds is forgotten afterwards."""
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_plugins: None) -> None:
+    """An empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAIRFLAC_QUICK", "1")
     monkeypatch.setenv("FAIRFLAC_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv(plugins.VARIABLE, "")
-    monkeypatch.setattr(plugins, "_done", set())
-    monkeypatch.setattr(plugins, "_plugged", {})
-    yield
-    METHODS.pop("doubted", None)
 
 
 @pytest.mark.usefixtures("short_guesses", "workplace")

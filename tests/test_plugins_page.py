@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -38,19 +37,11 @@ PLUGIN = ("--plugin", "mine.py")
 
 
 @pytest.fixture(autouse=True)
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with mine.py; what is registered is forgotten afterwards."""
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_plugins: None) -> Path:
+    """A folder with mine.py."""
     (tmp_path / "mine.py").write_text(EXAMPLE)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(plugins.VARIABLE, "")
-    monkeypatch.setattr(plugins, "_done", set())
-    monkeypatch.setattr(plugins, "_plugged", {})
-    registries = [getattr(import_module(package), group.upper()) for group, package in plugins.PACKAGES.items()]
-    before = [dict(registry) for registry in registries]
-    yield tmp_path
-    for registry, content in zip(registries, before, strict=True):
-        registry.clear()
-        registry.update(content)
+    return tmp_path
 
 
 def test_everything_on_the_page_runs(program: Program, workplace: Path) -> None:

@@ -79,13 +79,11 @@ def test_other_commands_take_what_is_left(tmp_path: Path, program: Program, monk
     vanilla = next((tmp_path / "bars-debiased").rglob("vanilla/*/done")).parent
     assert program("compare", model, vanilla).code == 0
     opened_as = ImageSelection("bars", tmp_path / "data")
-    assert (
-        select_images(open_model(model), opened_as).notes[0].endswith("the test split of bars.")
-    )  # those that it was not trained on
+    notes = select_images(open_model(model), opened_as).notes
+    assert notes[0].endswith("the test split of bars.")  # those that it was not trained on
     monkeypatch.setattr("fairflac.auditing.images.FEWEST", 100)
-    assert (
-        "may have been trained on some" in select_images(open_model(model), opened_as).notes[1]
-    )  # all: these are too few
+    notes = select_images(open_model(model), opened_as).notes
+    assert "may have been trained on some" in notes[1]  # all: these are too few
 
 
 def test_a_run_or_its_weights_as_bias_model(tmp_path: Path) -> None:
@@ -155,7 +153,7 @@ def test_mistakes_in_a_column_with_gaps_are_one_line(values: list[str], told: st
         (["bars", "--budget", "soon"], "such as 90s"),
         (["bars", "--bias-model", "erly"], "no run directory and no weight file"),
         (["bars", "--attribute", "ground"], "which has no columns"),
-        (["bars", "--attribute-from", "bars"], "has no column 'guess' .* name the attribute too"),
+        (["bars", "--attribute-from", "bars"], "has no column 'guess', .* name the attribute too"),
         (["bars", "--attribute-from", "gone.csv"], r"there is no 'gone\.csv': give the groups\.csv of discover"),
         (["bars", "--set", "alfa=3"], "did you mean 'alpha'"),
     ],

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
+import fairflac
+from fairflac.api import experiments
 from fairflac.cli import main
+from fairflac.errors import UserError
 from fairflac.metrics.selection import VALIDATION_RULES
-from fairflac.runs.directory import Run
+from fairflac.runs.directory import Run, Workspace
 from toy_table import settings, toy_table
 
 
@@ -119,10 +122,30 @@ def test_mistakes_cost_one_line(
     assert part in line and not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize(
+    ("search", "value"),
+    [("1:1e4", 1), ("ce,supcon", "ce"), ('"ce","supcon"', "ce"), ("[1, 2],[3, 4]", [1, 2]), ((0.5, 2), 0.5)],
+)
+def test_what_is_searched_is_checked_by_a_value_of_it(
+    search: str | tuple[float, float], value: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, object] = {}
+    monkeypatch.setattr(experiments, "arrange", lambda dataset, method, changes: seen.update(changes))
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(UserError, match="needs optuna"):
+        fairflac.tune("biased-digits", "flac", search={"it": search}, workspace=Workspace(tmp_path, tmp_path))
+    assert seen == {"it": value}
+
+
 def test_without_optuna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     assert call(monkeypatch, "tune", "biased-digits", "flac", "--runs", str(tmp_path)) == 2
     assert capsys.readouterr().err == 'fairflac: fairflac tune needs optuna: pip install "fairflac[tune]"\n'
+
+
+def test_no_values_from_python_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="search of alpha: one value leaves nothing to search"):
+        fairflac.tune("biased-digits", "flac", search={"alpha": []}, workspace=Workspace(tmp_path, tmp_path))
 
 
 def test_help_names_every_rule(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

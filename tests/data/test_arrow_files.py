@@ -320,10 +320,8 @@ def test_an_archive_of_large_row_groups_is_read_a_few_rows_at_a_time(tmp_path: P
         stream = io.BytesIO()
         Image.fromarray(pixels).save(stream, "bmp")
         contents.append(stream.getvalue())
-    path = tmp_path / "large.parquet"  # in pages of 16 rows
-    pq.write_table(
-        pa.table({"image": contents}), path, row_group_size=400, compression="none", write_batch_size=16
-    )  # rows of a page
+    table, path = pa.table({"image": contents}), tmp_path / "large.parquet"
+    pq.write_table(table, path, row_group_size=400, compression="none", write_batch_size=16)  # in pages of 16 rows
     rows = RowReader()
     pool = pa.default_memory_pool()
     start, most = pool.bytes_allocated(), 0

@@ -3,7 +3,6 @@
 import threading
 from contextlib import closing
 from pathlib import Path
-from time import sleep
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from fairflac.data.pixels.live import AHEAD, LiveImages, batches_of, read_ahead,
 from fairflac.data.pixels.resample import centre_crop
 from fairflac.errors import UserError
 from fairflac.types import TaskSpec
+from small_runs import wait_until
 
 SIZE = (18, 18)
 TASK = TaskSpec(("a", "b"), {}, (16, 16), mean=(0.5, 0.4, 0.3), std=(0.2, 0.3, 0.4))
@@ -112,10 +112,7 @@ def test_the_next_batches_are_decoded_while_one_is_at_work(folder: Path, monkeyp
     monkeypatch.setattr(LiveImages, "_one", lambda self, row: (decoded.append(row), one(self, row))[1])
     with closing(read_ahead(again, batches_of(20, 5))) as pixels:
         next(pixels)
-        for _ in range(1000):  # nobody asks for more
-            if len(decoded) == 5 * (AHEAD + 1):
-                break
-            sleep(0.01)
+        wait_until(lambda: len(decoded) == 5 * (AHEAD + 1))  # though nobody asks for more
         assert sorted(decoded) == again.rows[: 5 * (AHEAD + 1)].tolist()
 
 

@@ -12,10 +12,13 @@ from lightning_fabric import Fabric
 from lightning_fabric.plugins.precision import MixedPrecision
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from fairflac.data.batches import to_device
-from fairflac.losses import FLACLoss
+from fairflac.losses import FLACLoss, class_given_bias
+from fairflac.losses.contrastive import class_dissimilarity
 from fairflac.methods import Method
+from fairflac.methods.ssa import split_by_group
 from fairflac.nets.resnet import ResNet18
 from fairflac.nets.small import SimpleConvNet
 from fairflac.nets.textures import BagNet18
@@ -45,6 +48,26 @@ class Waits(TorchDispatchMode):
             ours = [frame for frame in traceback.extract_stack() if "/fairflac/" in frame.filename]
             self.found[f"{name} in {Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else name] += 1
         return func(*args, **kwargs or {})
+
+
+class NoDoubles(TorchDispatchMode):
+    """As on a device that has no fp64: a tensor of it is an error there."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self.device = device
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **kwargs or {})
+        doubles = [x for x in tree_leaves(found) if isinstance(x, Tensor) and x.dtype == torch.float64]
+        assert not any(x.device.type == self.device for x in doubles), f"{func.name()} makes doubles"
+        return found
+
+
+@pytest.fixture
+def without_double(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All devices are as Apple's GPUs."""
+    monkeypatch.setattr("fairflac.system.hardware.WITHOUT_DOUBLE", ("cpu", "meta"))
 
 
 class MetaAutocast(torch.autocast):
@@ -108,6 +131,30 @@ def test_a_step_waits_for_nothing(name: str, fabric: Fabric, tmp_path: Path, mon
     assert not waits.found
     logs = method.step(moved(batch), minimise)
     assert logs["loss"].device.type == "meta"
+
+
+@pytest.mark.usefixtures("without_double")
+@pytest.mark.parametrize("name", [name for name in CASES if name not in WAITS])
+def test_a_step_needs_no_double(name: str, fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, method, batch = in_the_middle(name, tmp_path, fabric)
+    assert not any(x.dtype == torch.float64 for x in method.state_dict().values())
+    monkeypatch.setattr(torch, "autocast", MetaAutocast)
+    method, batch = moved(method), moved(batch)
+    with NoDoubles("meta"):
+        method.step(batch, lambda loss, *names: None)
+
+
+@pytest.mark.usefixtures("without_double")
+def test_counting_a_training_set_needs_no_double() -> None:
+    y, bias = torch.tensor([0, 0, 0, 1]), torch.tensor([0, 0, 1, 1])
+    with NoDoubles("cpu"):
+        prior = class_given_bias(y, bias, torch.ones(4), num_classes=2, num_bias=2)
+        weights = class_dissimilarity(torch.eye(2)[bias], y)
+        first = split_by_group(y, 0.5)
+        with pytest.raises(AssertionError, match="makes doubles"):
+            prior.double()
+    assert prior.tolist() == [[1, 0], [0.5, 0.5]] and weights.tolist() == pytest.approx([1 / 3, 1 / 3, 2 / 3, 0])
+    assert int(first[:3].sum()) == 1 and not first[3]
 
 
 def test_such_operations_are_seen() -> None:

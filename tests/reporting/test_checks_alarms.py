@@ -85,6 +85,9 @@ def test_no_better_than_one_answer_for_all(make_run: MakeRun) -> None:
     assert alarms(make_run("vanilla", guessing)) == []  # an older run
     reads = table(1.0, 0.0)  # as right in all, and it has learnt the shortcut, which is said elsewhere
     assert alarms(make_run("vanilla", reads, results=stored)) == []
+    always_bee = reads.take(np.flatnonzero(reads.bias["hue"] == 1))  # the hue goes with the class for bees alone
+    assert set(always_bee.prediction.tolist()) == {1}
+    assert "no better than always saying" in alarms(make_run("vanilla", always_bee, results=stored))[0].fact
     assert alarms(make_run("vanilla", guessing, results=stored, target="hue")) == []  # a bias model is no result
 
 

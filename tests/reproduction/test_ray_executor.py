@@ -37,38 +37,28 @@ def cluster() -> Iterator[Any]:
     cluster.shutdown()
 
 
+@pytest.mark.timeout(1800)  # on a busy machine every worker takes minutes to import torch
 # With a shared folder less can go wrong, and a minute of Ray shows it only where asked for.
 @pytest.mark.parametrize("shared", [pytest.param(True, marks=pytest.mark.slow), False])
-def test_a_node_that_is_killed_loses_nothing(cluster: Any, tmp_path: Path, shared: bool):
-    """Two runs on two nodes; the one of the killed node goes on elsewhere from its last checkpoint."""
+def test_a_node_that_is_killed_loses_nothing(cluster: Any, tmp_path: Path, gate: Path, shared: bool):
+    """Two runs on two nodes wait after their first epoch; that of the killed node goes on elsewhere from there."""
     node = cluster.add_node(**NODE)
     workspace, seen = Workspace(tmp_path, tmp_path), dict[str, list[dict[str, Any]]]()
-    epochs = 20  # enough for both to be at work when one node is killed
-    runs = [config(seed=seed, epochs=epochs) for seed in (0, 1)]
+    runs = [config("gated", seed, epochs=3) for seed in (0, 1)]
 
     def kill(job: Job) -> None:
         seen.setdefault(job.key, workspace.run(job.config).history)
-        if len(seen) == 2 and node in cluster.worker_nodes:
+        if len(seen) == 2 and not gate.exists():
             cluster.remove_node(node, allow_graceful=False)
+            gate.touch()
 
-    listener = Recorder(kill)
-    failed = RayExecutor(cluster.address, cpus=1, gpus=0, retries=2, shared=shared).run(
-        jobs_for(runs), workspace, listener
-    )
-    assert failed == {} and node not in cluster.worker_nodes
+    executor = RayExecutor(cluster.address, cpus=1, gpus=0, retries=2, shared=shared)
+    assert executor.run(jobs_for(runs), workspace, Recorder(kill)) == {}
+    assert node not in cluster.worker_nodes
     for made in runs:
         run = workspace.run(made)
-        assert run.done and len(run.history) == epochs and run.result["test"] and not run.in_use
-        before = seen[made.folder]
-        assert 0 < len(before) < epochs
-        assert (
-            run.history[0] == before[0]
-        )  # seconds and all: it went on. Short epochs after the first have no checkpoint
-        assert [_untimed(entry) for entry in run.history[: len(before)]] == [_untimed(entry) for entry in before]
-
-
-def _untimed(entry: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in entry.items() if name != "seconds"}
+        assert run.done and len(run.history) == 3 and run.result["test"] and not run.in_use
+        assert run.history[:1] == seen[made.folder]  # seconds and all: it went on
 
 
 def test_without_a_shared_folder_bias_models_travel(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -36,3 +36,9 @@ def test_one_epoch_and_equal_numbers_can_be_drawn() -> None:
 def test_names_stay_text() -> None:
     (curve,) = curves([{"epoch": 1, '"><script>alert(1)</script>': 1.0}])
     assert "<script" not in drawing(curve, 1)
+
+
+def test_numbers_beside_a_curve_are_plain() -> None:
+    (curve,) = curves([{"epoch": 1, "loss": 0.0}, {"epoch": 2, "loss": 99.6}])
+    numbers = re.findall(r'<text x="\d+" y="[\d.]+" text-anchor="end">([^<]+)<', drawing(curve, epochs=2))
+    assert numbers == ["0", "50", "100"]

@@ -1,11 +1,11 @@
 """Many runs at once: a search for hyper-parameters, the paper's tables and figures, the demo."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from fairflac.config.options import parse_list
 from fairflac.config.settings import arrange
 from fairflac.errors import UserError
 from fairflac.reproduction.published import official_name
@@ -112,10 +112,8 @@ def tune(
         >>> found.best.settings, found.run.path  # doctest: +SKIP
     """
     search, changes, workspace = dict(search or {}), dict(settings or {}), workspace or Workspace()
-    first = {
-        key: re.split("[,:]", values)[0] if isinstance(values, str) else values[0] for key, values in search.items()
-    }
-    arrange(dataset, method, changes | first)
+    first = {key: value for key, values in search.items() for value in _values(values)[:1]}
+    arrange(dataset, method, changes | first)  # names and values, before torch is imported
 
     from fairflac.training.pipeline import import_run
     from fairflac.tuning.space import load_optuna, make_plan, make_space
@@ -126,6 +124,11 @@ def tune(
         import_run(Path(changes["bias_model"]), workspace)
     plan = make_plan(dataset, method, seed, changes, make_space(search), rule, workspace.data)
     return run_search(plan, workspace, trials)
+
+
+def _values(searched: Any) -> list[Any]:
+    """The choices of a search, or the low end of its range."""
+    return parse_list(searched.partition(":")[0]) if isinstance(searched, str) else list(searched)
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,15 @@ def parse_assignments(pairs: list[str]) -> dict[str, Any]:
     return parsed
 
 
+def parse_list(text: str) -> list[Any]:
+    """`1,2` → [1, 2]; values are TOML, or plain words."""
+    try:
+        found: list[Any] = parse_toml(f"values = [{text}]")["values"]
+    except ValueError:
+        found = [word.strip() for word in text.split(",")]
+    return found
+
+
 @dataclass(frozen=True)
 class Registered:
     """What can be said of a thing by its name."""
@@ -230,8 +239,7 @@ def _plain_types(annotations: Mapping[str, ast.expr | None]) -> dict[str, Any]:
     """Those that are spelled with nothing but `PLAIN`."""
     found = {}
     for name, annotation in annotations.items():
-        words = {node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)} if annotation else {""}
-        if annotation and words <= PLAIN.keys():
+        if annotation and {node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)} <= PLAIN.keys():
             found[name] = eval(ast.unparse(annotation), dict(PLAIN))  # a line of our own source
     return found
 

@@ -38,7 +38,7 @@ def epoch_batches(
     if weights is None:
         order = torch.randperm(n, generator=generator)
     else:  # by hand: torch.multinomial takes no more than 2^24 samples
-        ends = weights.double().cpu().cumsum(0)
+        ends = weights.cpu().double().cumsum(0)
         order = torch.searchsorted(ends, torch.rand(n, dtype=torch.float64, generator=generator) * ends[-1], right=True)
     steps = n // batch_size
     rows = order[: steps * batch_size].view(steps, batch_size)
@@ -81,7 +81,7 @@ class ImageInputs:
             )
         # (N, H, W, 3) uint8, no copy
         self.images = images if isinstance(images, LiveImages) else torch.from_numpy(images)
-        self.read: tuple[Tensor, np.ndarray] | None = None  # the batch that comes next, and its pixels
+        self.read: tuple[Tensor, np.ndarray] | None = None  # the batch that was announced last, and its pixels
         self.mean = torch.tensor(task.mean, device=device).view(1, 3, 1, 1)
         self.std = torch.tensor(task.std, device=device).view(1, 3, 1, 1)
         self.augment = augment
@@ -95,8 +95,9 @@ class ImageInputs:
             yield from batches
             return
         with closing(read_ahead(self.images, (index.numpy() for index in batches))) as pixels:
-            for self.read in zip(batches, pixels, strict=True):
-                yield self.read[0]
+            for index, raw in zip(batches, pixels, strict=True):
+                self.read = index, raw
+                yield index
         self.read = None
 
     def _raw(self, index: Tensor) -> Tensor:

@@ -200,8 +200,8 @@ class _Compared:
 
 
 def _before(promises: Mapping[str, str], kept: str) -> str:
-    """Why the first, where these images do not tell one model from another. FLAC, which
-    is the first, gained more from few that contradict than showing the same ones over and over (docs/discovery.md)."""
+    """Why the first, where these images do not tell one model from another: FLAC, which is the first, gained more from
+    a few that contradict than showing the same few over and over did (docs/discovery.md)."""
     others = " and ".join(name for name in promises if name != kept)
     return f". The same holds for {others}, which gained less where so few images contradict" if others else ""
 

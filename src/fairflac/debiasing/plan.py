@@ -253,13 +253,8 @@ class Request:
     def key(self) -> str:
         """The same for the same request of the same images; a plan is made once, however fast the machine is later."""
         names = sorted(self.listing().names)
-        asked: list[Any] = [
-            str(self.path.resolve()),
-            self.budget,
-            self.seed,
-            sorted(map(str, self.changes.items())),
-            names,
-        ]
+        changes = sorted(map(str, self.changes.items()))
+        asked: list[Any] = [str(self.path.resolve()), self.budget, self.seed, changes, names]
         asked += [self.choice.settings()] if self.choice else []
         asked += [self.seeds] if self.seeds > 1 and self.budget is not None else []  # without one they change nothing
         if (given := self.given_groups()) is not None:
@@ -309,13 +304,17 @@ class Request:
     def check_groups(self) -> None:
         """The table of `discover`, as a person may have edited it, or a column; its images are those of the request."""
         source = self.attribute_from
-        if self.attribute is None and source is not None and not has_guesses(source):
-            raise UserError(
-                f"there is no '{source}': give the groups.csv of discover, or labels and the name of their attribute"
-                if not source.exists()
-                else f"'{source}' has no column '{GUESS}' as the groups.csv of discover has: give that column, or, if "
-                "it holds labels, name the attribute too"
-            )
+        if self.attribute is None and source is not None:
+            if not source.exists():
+                raise UserError(
+                    f"there is no '{source}': give the groups.csv of discover, or labels and the name of their "
+                    "attribute"
+                )
+            if not has_guesses(source):
+                raise UserError(
+                    f"'{source}' has no column '{GUESS}', which the groups.csv of discover has: add it, or, if these "
+                    "are labels, name the attribute too"
+                )
         given = self.given_groups()
         if given is not None:
             columns = guess_columns(given.table) if given.column == GUESS else [given.column]

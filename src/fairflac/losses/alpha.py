@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from fairflac.losses.gather import gather
+from fairflac.system.hardware import finest_float
 
 DECAY = 0.99  # of the running means: about the last hundred steps
 
@@ -30,7 +31,7 @@ class GradientBalance(nn.Module):
     def __init__(self, strength: float) -> None:
         super().__init__()
         self.odds = strength / (1 - strength)
-        self.register_buffer("norms", torch.zeros(2, dtype=torch.float64))
+        self.register_buffer("norms", torch.zeros(2))
 
     def forward(self, task: Tensor, flac: Tensor, features: Tensor) -> Tensor:
         """alpha for this step.
@@ -43,12 +44,13 @@ class GradientBalance(nn.Module):
         Returns:
             () the weight of FLAC's loss; 0 as long as it has had no pair.
         """
-        squares = [_gradient(loss, features).double().square().sum() for loss in (task, flac)]
+        fine = finest_float(features.device)
+        squares = [_gradient(loss, features).to(fine).square().sum() for loss in (task, flac)]
         everywhere = gather(torch.stack(squares)[None])  # (W, 2); a process has W times its part of the joint gradient
-        now = everywhere.sum(0).sqrt() / len(everywhere)
+        now = (everywhere.sum(0).sqrt() / len(everywhere)).float()
         kept = torch.where(self.norms > 0, self.norms.lerp(now, 1 - DECAY), now)
         self.norms.copy_(torch.where(now > 0, kept, self.norms))  # of an empty S there is nothing to learn
-        wanted = self.odds * self.norms[0] / self.norms[1].clamp_min(torch.finfo(torch.float64).tiny)
+        wanted = self.odds * self.norms[0] / self.norms[1].clamp_min(torch.finfo(self.norms.dtype).tiny)
         return torch.where(self.norms[1] > 0, wanted, 0).to(flac)
 
 

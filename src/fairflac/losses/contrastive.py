@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from fairflac.system.hardware import finest_float
+
 
 def supcon_loss(features: Tensor, y: Tensor, *, temperature: float = 0.07, weights: Tensor | None = None) -> Tensor:
     """Supervised contrastive loss: samples of a class attract each other, all others repel.
@@ -81,13 +83,13 @@ def class_dissimilarity(bias_features: Tensor, y: Tensor) -> Tensor:
         y: (N,) classes.
 
     Returns:
-        (N,) in float64.
+        (N,) in float64 (float32 on Apple's GPUs).
 
     Example:
         >>> class_dissimilarity(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), torch.tensor([0, 0, 1])).tolist()
         [0.5, 0.5, 0.0]
     """
-    unit = F.normalize(bias_features.detach().double(), dim=1)
+    unit = F.normalize(bias_features.detach().to(finest_float(y.device)), dim=1)
     sums = unit.new_zeros(int(y.max()) + 1, unit.shape[1]).index_add(0, y, unit)
     means = sums / y.bincount()[:, None].clamp_min(1)
     return 1 - (unit * means[y]).sum(1)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from fairflac.errors import UserError
 from fairflac.losses.gather import gather
+from fairflac.system.hardware import finest_float
 from fairflac.types import Batch, BiasModelMissing, PairedSampling
 
 
@@ -46,15 +47,15 @@ def class_given_bias(y: Tensor, bias: Tensor, weights: Tensor, *, num_classes: i
         num_bias: K, how many values the attribute has.
 
     Returns:
-        (K, C) in float64, row b is P(y | b); 0 in the row of a value that no sample has.
+        (K, C) in float64 (float32 on Apple's GPUs), row b is P(y | b); 0 in the row of a value that no sample has.
 
     Example:
         >>> y, bias = torch.tensor([0, 0, 0, 1]), torch.tensor([0, 0, 1, 1])
         >>> class_given_bias(y, bias, torch.ones(4), num_classes=2, num_bias=2).tolist()
         [[1.0, 0.0], [0.5, 0.5]]
     """
-    mass = torch.zeros(num_bias * num_classes, dtype=torch.float64, device=y.device)
-    table = mass.index_add(0, bias * num_classes + y, weights.double()).view(num_bias, num_classes)
+    mass = torch.zeros(num_bias * num_classes, dtype=finest_float(y.device), device=y.device)
+    table = mass.index_add(0, bias * num_classes + y, weights.to(mass.dtype)).view(num_bias, num_classes)
     return table / table.sum(1, keepdim=True).clamp_min(torch.finfo(table.dtype).tiny)
 
 

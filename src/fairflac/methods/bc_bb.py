@@ -10,6 +10,7 @@ from fairflac.losses.contrastive import supcon_loss
 from fairflac.losses.gather import gather
 from fairflac.losses.reweighting import bias_balanced_loss, class_given_bias
 from fairflac.methods.base import Method
+from fairflac.system.hardware import finest_float
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
 
@@ -52,7 +53,7 @@ class BCBB(Method):
         sizes = {"num_classes": self.spec.num_classes, "num_bias": self.spec.num_bias}
         cells = bias * self.spec.num_classes + y
         # 1 / P(b | y): the size of a sample's class by that of its cell.
-        weights = y.bincount()[y].double() / cells.bincount()[cells]
+        weights = y.bincount()[y].to(finest_float(y.device)) / cells.bincount()[cells]
         self.weights = weights.clamp_max(self.ratio * weights.min())
         self.prior = class_given_bias(y, bias, self.weights, **sizes)
 

@@ -126,7 +126,7 @@ class CGL(Method):
         labelled = self.bias >= 0
         cells = (self.y * self.spec.num_bias + self.bias)[labelled]
         counts = cells.bincount(minlength=self.spec.num_classes * self.spec.num_bias)
-        odds = counts.view(self.spec.num_classes, -1).double().cpu() + 1e-9  # a class without labels: anything
+        odds = counts.view(self.spec.num_classes, -1).cpu().double() + 1e-9  # a class without labels: anything
         drawn = torch.multinomial(odds[self.y.cpu()], 1, generator=torch.Generator().manual_seed(0))[:, 0]
         right = self.guess.values[self.checks] == self.bias[self.checks]
         limit = best_threshold(self.confidence.values[self.checks], right)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from fairflac.data.pixels.augment import LUMA
 from fairflac.losses.gather import gather
 from fairflac.methods.base import Method
+from fairflac.system.hardware import finest_float
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
 WIDTH = 32  # of the texture representation [released code]
@@ -56,7 +57,7 @@ class HEX(Method):
         y, logits, texture = gather(batch.y), gather(self.net(batch.x).logits), gather(self.texture(batch.x))
         # In fp64 where the device has it: a feature that one image alone has is 1 whatever its size, and the gradient
         # that is left of it by rounding would be made a step by Adam. In fp16 the smallest length would be zero.
-        by_texture = self.texture_head(F.normalize(texture.to(_finest(texture)), dim=0).float())  # F_G
+        by_texture = self.texture_head(F.normalize(texture.to(finest_float(texture.device)), dim=0).float())  # F_G
         everything = logits + by_texture  # F_A
         rest = project_out(everything, by_texture, self.ridge)
         loss = F.cross_entropy(rest, y)
@@ -111,7 +112,7 @@ def project_out(a: Tensor, g: Tensor, ridge: float = 1e-4) -> Tensor:
     device has it: what flows back to G is a small difference of large numbers.
     """
     with torch.autocast(a.device.type, enabled=False):
-        dtype = _finest(a)
+        dtype = finest_float(a.device)
         shown = a.dtype if a.dtype == torch.float64 else torch.float32
         a, g = a.to(dtype), g.to(dtype)
         gram = g.T @ g
@@ -119,7 +120,3 @@ def project_out(a: Tensor, g: Tensor, ridge: float = 1e-4) -> Tensor:
         inner = torch.linalg.solve(gram + r * torch.eye(len(gram), dtype=dtype, device=gram.device), g.T @ a)
         rest: Tensor = (a - g @ inner).to(shown)
         return rest
-
-
-def _finest(a: Tensor) -> torch.dtype:
-    return torch.float32 if a.device.type == "mps" else torch.float64

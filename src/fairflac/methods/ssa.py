@@ -13,6 +13,7 @@ from fairflac.errors import UserError
 from fairflac.losses.gather import gather
 from fairflac.losses.reweighting import GroupWeights, SampleTable
 from fairflac.methods.base import Method, ask
+from fairflac.system.hardware import finest_float
 from fairflac.types import Batch, Minimise, Network, TaskSpec
 
 
@@ -164,7 +165,7 @@ def split_by_group(group: Tensor, share: float) -> Tensor:
     first = (sizes.cumsum(0) - sizes)[group[order]]
     rank = torch.empty_like(group)
     rank[order] = torch.arange(len(group), device=group.device) - first
-    return rank < (share * sizes.double()).floor()[group]
+    return rank < (share * sizes.to(finest_float(group.device))).floor()[group]
 
 
 def confidence_limits(confidence: Tensor, group: Tensor, labelled: Tensor, tau: float) -> Tensor:

@@ -11,6 +11,13 @@ from fairflac.nets.weights import load_weights
 from fairflac.types import Network, Output
 
 
+def projection(inputs: int, outputs: int, stride: int) -> nn.Module | None:
+    """What brings a shortcut to the shape of what it is added to; None: it has that shape already."""
+    if stride == 1 and inputs == outputs:
+        return None
+    return nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride=stride, bias=False), nn.BatchNorm2d(outputs))
+
+
 class BasicBlock(nn.Module):
     """Two 3x3 convolutions and a shortcut (He et al., CVPR 2016, Fig. 5 left)."""
 
@@ -20,11 +27,7 @@ class BasicBlock(nn.Module):
         self.bn1 = nn.BatchNorm2d(outputs)
         self.conv2 = FastConv2d(outputs, outputs, 3, padding=1, bias=False)
         self.bn2 = nn.BatchNorm2d(outputs)
-        self.downsample: nn.Module | None = None
-        if stride != 1 or inputs != outputs:
-            self.downsample = nn.Sequential(
-                nn.Conv2d(inputs, outputs, 1, stride=stride, bias=False), nn.BatchNorm2d(outputs)
-            )
+        self.downsample = projection(inputs, outputs, stride)
 
     def forward(self, x: Tensor) -> Tensor:
         shortcut = x if self.downsample is None else self.downsample(x)

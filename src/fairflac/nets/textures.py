@@ -7,6 +7,7 @@ from typing import final
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from fairflac.nets.resnet import projection
 from fairflac.nets.weights import does_not_fit, load_weights, read_state
 from fairflac.types import Network, Output
 
@@ -20,11 +21,7 @@ class PatchBlock(nn.Module):
         self.bn1 = nn.BatchNorm2d(outputs)
         self.conv2 = nn.Conv2d(outputs, outputs, 1, bias=False)
         self.bn2 = nn.BatchNorm2d(outputs)
-        self.downsample: nn.Module | None = None
-        if stride != 1 or inputs != outputs:
-            self.downsample = nn.Sequential(
-                nn.Conv2d(inputs, outputs, 1, stride=stride, bias=False), nn.BatchNorm2d(outputs)
-            )
+        self.downsample = projection(inputs, outputs, stride)
 
     def forward(self, x: Tensor) -> Tensor:
         shortcut = x if self.downsample is None else self.downsample(x)

@@ -100,7 +100,7 @@ def _majority(run: Run, table: Predictions, model: str) -> Alarm | None:
     counts = run.result.get("training_images")
     if not counts or len(np.unique(table.y)) < 2 or (found := majority(table, counts)).beaten:
         return None
-    if _reads_attribute(table, found.accuracy.value):
+    if _reads_attribute(table, found.label):
         return None  # it has learnt something: the shortcut, of which everything else on a page speaks
     better = "not clearly better" if found.right.value > found.accuracy.value else "no better"
     label = Names.of(run.result).of_class(found.label)
@@ -116,10 +116,10 @@ def _majority(run: Run, table: Predictions, model: str) -> Alarm | None:
     )
 
 
-def _reads_attribute(table: Predictions, bar: float) -> bool:
-    """Where an attribute goes with the class, the model is clearly better than `bar`."""
-    right = table.prediction == table.y
-    return any(share(right[aligned]).low > bar for aligned in table.aligned.values() if aligned.any())
+def _reads_attribute(table: Predictions, label: int) -> bool:
+    """Is the model clearly better than always saying `label` where an attribute goes with the class?"""
+    right, usual = table.prediction == table.y, table.y == label
+    return any(share(right[one]).low > usual[one].mean() for one in table.aligned.values() if one.any())
 
 
 BATCHES = " batches"

@@ -100,8 +100,8 @@ def _line(low: float, high: float, y: Any) -> str:
 
 
 def _short(value: float) -> str:
-    """That there is room for."""
-    return f"{value:.0f}" if 100 <= abs(value) < 1e5 else f"{value:.2g}"
+    """In the few letters that there is room for: 99.6 is 100, and not 1e+02."""
+    return f"{value:.0f}" if 10 <= abs(value) < 1e5 else f"{value:.2g}"
 
 
 def _ticks(last: int, x: Any) -> str:

@@ -53,6 +53,14 @@ def full_precision(device: torch.device) -> Iterator[None]:
         convolution.fp32_precision = before
 
 
+WITHOUT_DOUBLE = ("mps",)  # Apple's GPUs: a tensor in fp64 is an error there
+
+
+def finest_float(device: torch.device) -> torch.dtype:
+    """fp64 where the device has it, for what would lose too many digits."""
+    return torch.float32 if device.type in WITHOUT_DOUBLE else torch.float64
+
+
 def best_device() -> str:
     if torch.cuda.is_available():
         return "cuda"

@@ -167,9 +167,8 @@ def stage_work(configs: Sequence[RunConfig], workspace: Workspace) -> dict[str, 
 
 
 def _image_passes(config: RunConfig, run: Run) -> float:
-    images = (
-        DATASETS[config.dataset].expected_images(config.data_options) or 1
-    )  # of a user's own: all runs have the same
+    # Of a user's own images nobody knows the number yet, which is the same for all runs.
+    images = DATASETS[config.dataset].expected_images(config.data_options) or 1
     return images * config.train.epochs * (1 - share_trained(run, config.train.epochs))
 
 

@@ -13,13 +13,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from annotated_types import Le, Lt
 
-from fairflac.config.options import lookup, options_of
+from fairflac.config.options import lookup, options_of, parse_list
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.config.settings import without
 from fairflac.errors import UserError, unknown
 from fairflac.methods import METHODS
 from fairflac.metrics.selection import ORACLE, VALIDATION_RULES
-from fairflac.system.parse import parse_toml
 from fairflac.system.progress import tell
 
 DECADE = 10.0
@@ -99,7 +98,7 @@ def make_space(search: Mapping[str, Any]) -> Space:
     for key, values in sorted(search.items()):  # the same search, in whatever order it was given
         where = f"search of {key}"
         if isinstance(values, str):
-            space[key] = _range(values, where) or _checked_choices(_words(values), where)
+            space[key] = _range(values, where) or _checked_choices(parse_list(values), where)
         elif isinstance(values, tuple):
             space[key] = _checked_range(Range(*values), where)
         else:
@@ -129,14 +128,6 @@ def _number(text: str) -> float:
         return int(text)
     except ValueError:
         return float(text)
-
-
-def _words(text: str) -> list[Any]:
-    try:
-        found: list[Any] = parse_toml(f"values = [{text}]")["values"]
-    except ValueError:
-        found = [word.strip() for word in text.split(",")]  # plain words, as settings may be
-    return found
 
 
 def _checked_choices(found: list[Any], where: str) -> Choices:

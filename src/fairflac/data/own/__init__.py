@@ -8,13 +8,13 @@ import numpy as np
 
 from fairflac.data.own.csv_file import Table, list_table, read_sheet
 from fairflac.data.own.folder import Folder, folder_sheet, list_folder
-from fairflac.data.own.listing import Listing, checked_classes, split_of
+from fairflac.data.own.listing import Listing, OwnImages, checked_classes, split_of
 from fairflac.data.own.sheet import USUAL, ColumnChoice, Sheet
 
 
 def own_images(
     path: Path, *, seed: int = 0, allow_outside: bool = False, choice: ColumnChoice = USUAL, **options: Any
-) -> Folder | Table:
+) -> OwnImages:
     """`options`: those that both kinds have."""
     kind = Folder if path.is_dir() else Table
     columns = {"path_column": choice.path, "label_column": choice.label}

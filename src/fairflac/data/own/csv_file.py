@@ -8,9 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, final
 
-from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.own.arrow_files import read_arrow
-from fairflac.data.own.listing import FRAMING, Listing, ReadOptions, Share, Size, read_split
+from fairflac.data.own.listing import Listing, OwnImages, Share, Size
 from fairflac.data.own.sheet import LABEL, LABELS, PATH, PATHS, USUAL, ColumnChoice, Sheet, list_sheet
 from fairflac.data.own.tar_files import read_tar
 from fairflac.data.pixels.live import Decode
@@ -27,7 +26,7 @@ TABLES = (".csv", ".tsv", *JSON_LINES, *ENDINGS, TAR)  # how files end that list
 
 
 @final
-class Table(Dataset):
+class Table(OwnImages):
     """Your own images in a CSV or Parquet file: path, label and, if you like, split and attributes (`--set path=FILE`).
 
     Input: `size` x `size` RGB, the largest centred square of each image; any format that Pillow opens.
@@ -40,8 +39,6 @@ class Table(Dataset):
     """
 
     name: ClassVar[str] = "csv"
-    attributes: ClassVar[tuple[str, ...] | None] = None
-    framing = FRAMING
 
     def __init__(
         self,
@@ -78,12 +75,6 @@ class Table(Dataset):
 
     def listing(self) -> Listing:
         return list_table(self.path, self.columns, self.allow_outside, self.choice)
-
-    def reading(self, root: Path) -> ReadOptions:
-        return ReadOptions(self.size, self.seed, self.validation, self.test, root / "cache", self.strict, self.decode)
-
-    def load(self, root: Path, split: Split) -> BiasedDataset | None:
-        return read_split(self.listing(), self.reading(root), split)
 
 
 def list_table(

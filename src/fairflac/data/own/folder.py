@@ -10,10 +10,9 @@ from unicodedata import normalize
 
 from PIL import Image
 
-from fairflac.data.base import BiasedDataset, Dataset, Split
 from fairflac.data.own.arrow_files import read_saved
 from fairflac.data.own.csv_file import read_sheet
-from fairflac.data.own.listing import FRAMING, SPLITS, Listing, ReadOptions, Share, Size, read_split
+from fairflac.data.own.listing import SPLITS, Listing, OwnImages, Share, Size
 from fairflac.data.own.shards import read_shards
 from fairflac.data.own.sheet import LABEL, LABELS, SPLIT, USUAL, ColumnChoice, Sheet, join_sheets, list_sheet
 from fairflac.data.pixels.cache import NAMED
@@ -26,7 +25,7 @@ FILE_NAME = "file_name"  # its column of paths
 
 
 @final
-class Folder(Dataset):
+class Folder(OwnImages):
     """Your own images: a folder with a subfolder for each class, or Parquet, Arrow or tar files (`--set path=FOLDER`).
 
     Input: `size` x `size` RGB, the largest centred square of each image; any format that Pillow opens.
@@ -41,8 +40,6 @@ class Folder(Dataset):
     """
 
     name: ClassVar[str] = "folder"
-    attributes: ClassVar[tuple[str, ...] | None] = None
-    framing = FRAMING
 
     def __init__(
         self,
@@ -79,12 +76,6 @@ class Folder(Dataset):
 
     def listing(self) -> Listing:
         return list_folder(self.path, self.columns, self.allow_outside, self.choice)
-
-    def reading(self, root: Path) -> ReadOptions:
-        return ReadOptions(self.size, self.seed, self.validation, self.test, root / "cache", self.strict, self.decode)
-
-    def load(self, root: Path, split: Split) -> BiasedDataset | None:
-        return read_split(self.listing(), self.reading(root), split)
 
 
 def list_folder(

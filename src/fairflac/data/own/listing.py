@@ -1,16 +1,17 @@
 """A list of image files with labels, as folders and tables give it → splits."""
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from fairflac.data.base import BiasedDataset, Split, stratified_split
+from fairflac.data.base import BiasedDataset, Dataset, Split, stratified_split
 from fairflac.data.pixels.cache import NAMED, Images, read_images
 from fairflac.data.pixels.decode import Fit, Framing
 from fairflac.data.pixels.live import Decode, stays_live
@@ -106,6 +107,28 @@ class ReadListing:
 
     def __post_init__(self) -> None:
         assert len(self.listing.names) == len(self.images.pixels) == len(self.images.digests)
+
+
+class OwnImages(Dataset):
+    """A user's own images, which a child lists; all else that is known of them the user says."""
+
+    attributes: ClassVar[tuple[str, ...] | None] = None
+    framing = FRAMING
+    size: int
+    validation: float
+    test: float
+    strict: bool
+    decode: Decode | None
+
+    @abstractmethod
+    def listing(self) -> Listing:
+        """What there is, before an image is opened."""
+
+    def reading(self, root: Path) -> ReadOptions:
+        return ReadOptions(self.size, self.seed, self.validation, self.test, root / "cache", self.strict, self.decode)
+
+    def load(self, root: Path, split: Split) -> BiasedDataset | None:
+        return read_split(self.listing(), self.reading(root), split)
 
 
 def checked_classes(listing: Listing) -> list[str]:

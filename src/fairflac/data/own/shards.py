@@ -21,8 +21,8 @@ def read_shards(folder: Path) -> Sheet | None:
     if not files:
         if packed := next((one for one in every if one.name.lower().endswith(COMPRESSED)), None):
             raise UserError(
-                f"'{packed}' is compressed, so that no image in it can be reached without all before it: make a .tar "
-                "of it (gunzip)"
+                f"'{packed}' is compressed, and its images cannot be read in place: unpack it to a .tar file (gunzip, "
+                "bunzip2, unxz or unzstd)"
             )
         return None
     names = [file.relative_to(folder).as_posix() for file in files]

@@ -1,5 +1,6 @@
 """Images decoded once, in parallel, into a memory-mapped file that all later runs share; of live ones only an index."""
 
+import functools
 import hashlib
 import json
 import os
@@ -135,12 +136,10 @@ def _key(folder: Path, files: Sequence[str], size: tuple[int, int], fit: Fit) ->
     Every name counts, also that of a file which is not there.
     """
     digest = hashlib.sha256(json.dumps([FORMAT, str(folder.resolve()), size, fit]).encode())
-    shards: dict[str, str] = {}  # files with images in their rows, each looked at once
+    state_of = functools.cache(lambda file: _state(folder / file))  # a file with many images in it is looked at once
     for name in files:
-        if (row := image_row(name)) is None:
-            state = _state(folder / name)
-        elif (state := shards.get(row.file, "")) == "":
-            state = shards[row.file] = _state(folder / row.file)
+        row = image_row(name)
+        state = _state(folder / name) if row is None else state_of(row.file)
         digest.update(f"{name}\0{state}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()
 

@@ -26,6 +26,7 @@ KEPT = 8 << 30
 BATCH = 64  # images that are read at once where nobody says how many
 AHEAD = 2  # batches that are decoded while another is at work
 TASK = 8  # images that a thread decodes at a time
+AGAIN = "put it back as it was, and give the same command again"
 
 
 def stays_live(decode: Decode | None, count: int, size: tuple[int, int]) -> bool:
@@ -35,9 +36,9 @@ def stays_live(decode: Decode | None, count: int, size: tuple[int, int]) -> bool
 
 @dataclass(frozen=True, eq=False)
 class LiveImages:
-    """As an array (N, H, W, 3) uint8 of all images, without their pixels.
+    """Stands in for an array (N, H, W, 3) uint8, and holds no pixels.
 
-    Rows of it are such again; one image, or what numpy makes an array of (`np.asarray(images[rows])`), is pixels.
+    Some of its rows, or a part of each image, are live again. `images[0]` and `np.asarray(images[rows])` are decoded.
     """
 
     folder: Path
@@ -66,7 +67,7 @@ class LiveImages:
 
     @property
     def identity(self) -> bytes:
-        """Another one for other pixels; tells without decoding any."""
+        """Another one for other pixels, known without decoding any."""
         contents: bytes = self.digests[self.rows].tobytes()
         return f"{self.size} {self.fit} {self.down} {self.across} ".encode() + contents
 
@@ -125,14 +126,12 @@ class LiveImages:
         return pixels
 
 
-AGAIN = "put it back as it was, and give the same command again"
-
 Pixels = np.ndarray | LiveImages  # (N, H, W, 3) uint8
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """A batch on its way."""
+    """A batch that threads are decoding."""
 
     pixels: np.ndarray
     tasks: list[Future[None]]
@@ -144,10 +143,9 @@ class Decoding:
 
 
 def read_ahead(images: Pixels, batches: Iterable[np.ndarray]) -> Generator[np.ndarray]:
-    """The pixels of one batch of rows after the other. Of live images the next ones are decoded meanwhile.
+    """The pixels of one batch of rows after the other; live images are decoded while earlier batches are at work.
 
-    Memory is that of `AHEAD` batches and the one that is looked at. The threads end with the last batch, or with who
-    asks.
+    At most `AHEAD` batches wait in memory. The threads end with the last batch, or when the generator is closed.
     """
     if not isinstance(images, LiveImages):
         yield from (images[rows] for rows in batches)

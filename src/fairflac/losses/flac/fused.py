@@ -24,6 +24,7 @@ from torch import Tensor, from_numpy, mm
 from fairflac.errors import NotFinite
 from fairflac.losses.flac.textbook import DISTANCE_EPS, ROW_EPS, TINY, Divergence, Kernel, Pairs, Settings
 from fairflac.losses.gather import Share
+from fairflac.system.hardware import finest_float
 
 # A Tensor or an ndarray, of which only is asked what both know under the same name.
 Array: TypeAlias = Any
@@ -48,7 +49,7 @@ def precise(x: Array) -> Array:
     """() → the same in double: a number where that is at hand, a tensor where reading it would wait for a device."""
     if not isinstance(x, Tensor) or x.is_cpu:
         return np.float64(x)
-    return x if x.device.type == "mps" else x.double()  # Apple's GPUs have no double
+    return x.to(finest_float(x.device))
 
 
 @dataclass(frozen=True)
@@ -472,7 +473,7 @@ def tiled_flac(batch: PairProblem) -> Sums:
     features, y, settings = batch.h.rows, batch.y, batch.settings
     gradient, everywhere = torch.zeros_like(features), batch.h.centred
     pull = features.new_zeros(batch.n)  # (N,) Σ_j of the weights of s_ij and s_ji
-    sums = torch.zeros(5, dtype=torch.float32 if features.device.type == "mps" else torch.float64, device=y.device)
+    sums = torch.zeros(5, dtype=finest_float(y.device), device=y.device)
     for rows in batch.tiles:
         same_class = y[rows, None] == y
         mask = in_s(batch.b.tile(rows), same_class, batch.limits, settings.pairs)
@@ -490,9 +491,8 @@ def tiled_flac(batch: PairProblem) -> Sums:
         mixed, single = (same * (partners - same)).count_nonzero(), (partners == 1).count_nonzero()
         sums += torch.stack([value, partners.sum(), mixed, single, far])
     gradient.addcmul_(pull[:, None], everywhere)
-    sums[0] += 0 * (
-        batch.b.squares.sum() + batch.h.squares.sum()
-    )  # NaN where something is not finite, see `_check_finite`
+    # NaN where something is not finite, see `_check_finite`.
+    sums[0] += 0 * (batch.b.squares.sum() + batch.h.squares.sum())
     value, pairs, mixed, single, far = sums
     return Sums(value, pairs, mixed, single, far, gradient)
 
@@ -538,13 +538,8 @@ class WithGradient(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, features: Tensor, result: Result) -> Tensor:
-        ctx.gradient = result.gradient
-        value = result.value
-        return (
-            value.to(features.dtype, copy=True)
-            if isinstance(value, Tensor)
-            else torch.scalar_tensor(value, dtype=features.dtype)
-        )
+        ctx.gradient, value, dtype = result.gradient, result.value, features.dtype
+        return value.to(dtype, copy=True) if isinstance(value, Tensor) else torch.scalar_tensor(value, dtype=dtype)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:

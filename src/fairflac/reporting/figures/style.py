@@ -90,9 +90,8 @@ def bare(axes: Axes) -> None:
 
 
 def headline(axes: Axes, title: str) -> None:
-    axes.set_title(
-        short(title, LONGEST_TITLE), fontsize=11, color=INK, fontweight="bold", parse_math=False
-    )  # a name may hold a $
+    # No math: a name may hold a $.
+    axes.set_title(short(title, LONGEST_TITLE), fontsize=11, color=INK, fontweight="bold", parse_math=False)
 
 
 def legend(
