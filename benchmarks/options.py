@@ -34,6 +34,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "balance=pairs": {"balance": "pairs"},
     "balance=logits": {"balance": "logits"},
     "strength=0.95": {"strength": 0.95},
+    "flac-plus": {"bias_output": "probabilities", "targets": "reachable", "balance": "pairs", "strength": 0.95},
     "micro_batch=32": {"micro_batch": 32},
     "micro_batch=16": {"micro_batch": 16},
 }
