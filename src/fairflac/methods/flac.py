@@ -153,8 +153,8 @@ class PairMatching(Method, ABC):
         stuck = len(self.terms) >= EPOCHS_TO_FALL and min(self.terms) > VISIBLE_FALL * self.terms[0]
         if stuck and means["out_of_reach"] > MANY_OUT_OF_REACH:
             return (
-                f"FLAC's loss does not fall, and {100 * means['out_of_reach']:.0f} % of its pairs have a target that no "
-                "features can reach: set targets = 'reachable', and alpha anew"
+                f"FLAC's loss does not fall, and {100 * means['out_of_reach']:.0f} % of its pairs have a target that "
+                "no features can reach: set targets = 'reachable', and alpha anew"
             )
         return None
 
