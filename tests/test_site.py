@@ -66,7 +66,7 @@ def test_every_user_has_a_page_and_every_notebook(site: Path) -> None:
 
 def test_sentences_of_output_may_be_broken_and_lines_of_tables_may_not(site: Path) -> None:
     page = (site / "practitioner.html").read_text()
-    assert '<span class="prose">flac is kept' in page and "\nmethod    accuracy  seconds\n" in page
+    assert '<span class="prose">flac is kept' in page and "</span>method    accuracy  seconds\n" in page
 
 
 def test_every_command_is_there(site: Path) -> None:
