@@ -266,7 +266,7 @@ def _classes(table: Predictions, names: Names, training_images: Sequence[int]) -
 def bias_model_section(run: Run, names: Names) -> list[str]:
     """Which one it was, and whether it saw the attribute and nothing else."""
     stage_one, result = run.config.get("bias_model"), run.result
-    if has_groups(run.config):
+    if has_groups(run.config) and METHODS[run.config["method"]].needs_bias_model:
         return ["None: groups of images, found by discovery or given by a person, stood in for one."]
     if not stage_one:
         return ["None: this method needs none."]
