@@ -24,7 +24,7 @@ from fairflac.metrics.scores import metric_of
 from fairflac.reporting.checks import alarms, checks, sentences
 from fairflac.reporting.conclusions import DRAWN, FOUND, GUESS
 from fairflac.reporting.figures.style import Drawing
-from fairflac.reporting.naming import Names, data_in_words, has_groups, labels, name_of
+from fairflac.reporting.naming import Names, data_in_words, has_groups, is_result, labels, name_of
 from fairflac.reporting.provenance import caveats, machines, provenance
 from fairflac.reporting.results import (
     Group,
@@ -310,14 +310,16 @@ def _group(group: Group, method: str) -> list[str]:
 
 def _guessed(run: Run) -> list[str]:
     """Without labels of the attribute, what was guessed of the images stands in for it; as in the report."""
-    table, (model,) = run.predictions, models([run])
-    found = None if table.bias else guessed_models([model], {model.name: table})
-    if found is None or (beside := found.beside[model.name]).agree is None or beside.disagree is None:
+    known, table = models([run] if is_result(run) else []), run.predictions
+    found = None if table.bias else guessed_models(known, {model.name: table for model in known})
+    if found is None:
+        return []
+    ((name, beside),) = found.beside.items()
+    if beside.agree is None or beside.disagree is None:
         return []
     return [
-        f"A hint, and no evidence: {FOUND if found.grouped else GUESS} {model.name} is right on "
-        f"{with_range(beside.agree)} of the images where the guess is right, and on {with_range(beside.disagree)} of "
-        "the others."
+        f"A hint, and no evidence: {name} is right on {with_range(beside.agree)} of the images where the guess is "
+        f"right, and on {with_range(beside.disagree)} of the others. {FOUND if found.grouped else GUESS}"
     ]
 
 
