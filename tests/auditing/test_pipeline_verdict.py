@@ -100,7 +100,7 @@ def test_a_found_shortcut_that_is_not_followed_is_said() -> None:
     )
     both = verdict(made_audit(cue=0.8, found=(made_shortcut(0.0), made_shortcut(0.5))))
     assert both.on == [found_name(1), "border"]
-    assert "does not follow" in both.reasons[0] and "It follows shortcut 2" in both.reasons[1]
+    assert "does not clearly follow" in both.reasons[0] and "It follows shortcut 2" in both.reasons[1]
 
 
 def test_too_few_that_contradict_what_is_found() -> None:
