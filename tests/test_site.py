@@ -64,6 +64,11 @@ def test_every_user_has_a_page_and_every_notebook(site: Path) -> None:
         assert 'class="output' in page
 
 
+def test_sentences_of_output_may_be_broken_and_lines_of_tables_may_not(site: Path) -> None:
+    page = (site / "practitioner.html").read_text()
+    assert '<span class="prose">flac is kept' in page and "</span>method    accuracy  seconds\n" in page
+
+
 def test_every_command_is_there(site: Path) -> None:
     page = (site / "commands.html").read_text()
     names = {command.name for command in app.registered_commands} | {group.name for group in app.registered_groups}

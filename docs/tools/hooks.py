@@ -135,7 +135,21 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
             return convert(text)
         return f'<div class="equation">{convert(text, display="block")}</div>'
 
-    return EQUATION.sub(drawn, html)
+    return wrapped(EQUATION.sub(drawn, html))
+
+
+OUTPUT = re.compile(r"(?<=<code>)[^<]*(?=</code></pre>)")  # without colours: what a command prints
+COLUMNS = re.compile(r"\S {2,}\S")  # of a table
+
+
+def wrapped(html: str) -> str:
+    """Sentences that a command prints may be broken where the page ends; lines of tables may not."""
+
+    def marked(match: re.Match[str]) -> str:
+        lines = match[0].splitlines(keepends=True)
+        return "".join(line if COLUMNS.search(line) else f'<span class="prose">{line}</span>' for line in lines)
+
+    return OUTPUT.sub(marked, html)
 
 
 WORKER = "https://unpkg.com/iframe-worker/shim"  # where the theme would load it from

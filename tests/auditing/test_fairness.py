@@ -82,7 +82,7 @@ def test_what_depends_is_told_from_what_does_not(found: FairnessAudit) -> None:
     names = found.file.names
     assert (names.of_class(by["sex"].worst.y), names.of_value("sex", by["sex"].worst.value)) == ("nurse", "f")
     said = answer(found)
-    assert said[0] == "Yes, how often it is right depends on the sex."
+    assert said[0] == "How often it is right depends on the sex."
     assert "of “nurse” where the sex is m" in said[1] and "debias" in said[2]
     bars = contrast(found).bars["prediction"]
     assert [bar.label for bar in bars if bar.against] == ["nurse, f"] and len(bars) == 4
@@ -93,6 +93,10 @@ def test_equal_groups_few_rows_and_no_attribute() -> None:
     assert answer(equal)[0] == "No evidence that how often it is right depends on the sex or the age."
     assert not any(bar.against for bar in contrast(equal).bars["prediction"])
     assert answer(audit_predictions(columns(60, gap=0.0)))[0] == "Too few rows to tell."
+    alike = audit_predictions({"label": ["a", "b"] * 80, "prediction": ["a"] * 160, "sex": ["f", "f", "m", "m"] * 40})
+    assert "where the sex is m, and on 100 % where it is f" in answer(alike)[1]  # two groups, though equal ones
+    alone = audit_predictions({"label": ["a", "b"] * 80, "prediction": ["a"] * 160, "room": ["x", "y"] * 80})
+    assert answer(alone)[1] == "No class has rows of two values of the room." and "differ most" not in as_text(alone)
     bare = {name: values for name, values in columns().items() if name in ("label", "prediction")}
     nothing = audit_predictions(bare)
     assert answer(nothing)[0] == "Nothing can be said about groups." and contrast(nothing).kind == "class"

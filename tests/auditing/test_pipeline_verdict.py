@@ -95,10 +95,12 @@ def test_known_attributes_come_first_then_what_is_found_then_cues() -> None:
 def test_a_found_shortcut_that_is_not_followed_is_said() -> None:
     alone = verdict(made_audit(found=(made_shortcut(FOUND.sign - 0.01),)))
     assert alone.word == "no evidence" and alone.on == []
-    assert any("images offer shortcut 1" in one and "the model does not follow it" in one for one in alone.reasons)
+    assert any(
+        "images offer shortcut 1" in one and "the model does not clearly follow it" in one for one in alone.reasons
+    )
     both = verdict(made_audit(cue=0.8, found=(made_shortcut(0.0), made_shortcut(0.5))))
     assert both.on == [found_name(1), "border"]
-    assert "does not follow" in both.reasons[0] and "It follows shortcut 2" in both.reasons[1]
+    assert "does not clearly follow" in both.reasons[0] and "It follows shortcut 2" in both.reasons[1]
 
 
 def test_too_few_that_contradict_what_is_found() -> None:

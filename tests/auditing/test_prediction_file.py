@@ -68,6 +68,13 @@ def test_columns_that_make_no_groups_are_left_out_unless_asked_for(tmp_path: Pat
     assert list(asked.tables["prediction"].bias) == ["seconds"]
 
 
+def test_columns_of_one_value_or_with_gaps_make_no_groups(tmp_path: Path) -> None:
+    rows = "".join(f"{i % 2},{i % 2},north,{'fm'[i % 2] if i else ''}\n" for i in range(40))
+    found = read(tmp_path, f"label,prediction,region,sex\n{rows}")
+    assert not found.tables["prediction"].bias
+    assert "'region' has 1 value for 40 rows: no groups" in found.notes[1] and "'sex' has gaps" in found.notes[2]
+
+
 def test_predictions_of_another_model_are_no_attribute(tmp_path: Path) -> None:
     text = "label,prediction,other,sex\na,a,b,f\nb,b,b,f\na,b,a,m\nb,b,a,m\n"
     found = read(tmp_path, text)

@@ -54,7 +54,7 @@ def test_a_model_that_does_not_follow_it(tmp_path: Path) -> None:
     found = audited(IGNORES, bars(100, 0.8), None, tmp_path)
     assert found.accuracy.value == 1 and {one.guessed.strength for one in found.found.shortcuts} == {Strength.NONE}
     said = verdict(found)
-    assert said.word == "no evidence" and any("the model does not follow it" in one for one in said.reasons)
+    assert said.word == "no evidence" and any("the model does not clearly follow it" in one for one in said.reasons)
 
 
 def test_what_the_training_images_offer_is_measured_on_images_that_do_not(tmp_path: Path) -> None:

@@ -143,9 +143,7 @@ def test_predictions_made_elsewhere(program: Program, tmp_path: Path) -> None:
     words = ("audit", tmp_path / "answers.csv", "--label-column", "job", "--prediction-column", "said")
     answer = program(*words, "-o", tmp_path / "page.html")
     assert answer.code == 0, answer.err
-    assert answer.out.startswith(
-        "Yes, how often it is right depends on the sex.\nIt is right on 100 % of “nurse” where"
-    )
+    assert answer.out.startswith("How often it is right depends on the sex.\nIt is right on 100 % of “nurse” where")
     assert "nurse, f" in answer.out and answer.out.endswith(f"page: {tmp_path / 'page.html'}\n")
     found = json.loads(program(*words, "--json", "--positive", "cook").out)["models"]["said"]["by_attribute"]["sex"]
     assert found["largest_gap"]["value"] == found["fairness"]["fpr_gap"]["value"] == 0.5

@@ -11,7 +11,7 @@ from huggingface_hub import ModelCard
 from PIL import Image
 
 from fairflac.errors import UserError
-from fairflac.exporting.card import model_card
+from fairflac.exporting.card import bias_model_section, model_card
 from fairflac.exporting.formats import FORMATS, export
 from fairflac.exporting.picture import card_picture
 from fairflac.inference.open import open_model
@@ -21,6 +21,7 @@ from fairflac.reporting.naming import Names
 from fairflac.runs.directory import Run
 from fairflac.system import checkpoint
 from fairflac.system.tables import escape_markdown
+from reporting.hand_made import table, write_run
 
 
 def header_of(card: str) -> dict[str, object]:
@@ -105,6 +106,13 @@ def test_without_attribute_labels_the_guessed_groups_are_a_hint(folder_run: Run)
     assert "The attribute is not known" in card and "A hint, and no evidence: flac-b is right on" in card
     assert "FLAC learns from" in card and "How many pairs of a batch does FLAC learn from?" in card
     assert "Sarridis" in card and "18 x 18" in card and "Trained on" in card
+
+
+@pytest.mark.parametrize(("method", "words"), [("flac", "found by discovery or given"), ("vanilla", "needs none")])
+def test_groups_stand_in_for_a_bias_model_where_one_is_needed(tmp_path: Path, method: str, words: str) -> None:
+    run = write_run(tmp_path, method, table(0.9, 0.5), data_options={"groups": "groups.csv"})
+    (said,) = bias_model_section(run, Names([], {}))
+    assert words in said
 
 
 def test_what_has_to_be_said_first_comes_first(tiny_run: Run, tmp_path: Path) -> None:

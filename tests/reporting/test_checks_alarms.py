@@ -47,8 +47,17 @@ def test_said_first_on_the_page_and_of_vanilla_alone_where_the_shortcut_is_known
     ]
     page = render(runs, foreword=["First words."])
     assert page.count('<details class="alarm">') == 1
-    assert page.index("First words.") < page.index("The vanilla model does clearly worse") < page.index('class="bars"')
+    worse = "Clearly worse on the test images than on the validation images, because of the hue: vanilla"
+    assert page.index("First words.") < page.index(worse) < page.index('class="bars"')
     assert render(runs[1:]).count('<details class="alarm">') == 1
+
+
+def test_what_is_so_of_several_models_is_said_once_on_the_page(make_run: MakeRun) -> None:
+    runs = [make_run(name, table(0.4, 0.4, attributes=()), results=results(0.8)) for name in ("vanilla", "flac")]
+    page = render(runs)
+    assert page.count('<details class="alarm">') == 1 and page.count("of another kind") == 1
+    assert "than on the validation images: vanilla, flac</summary>" in page
+    assert page.count("right on the validation images</dt>") == 2
 
 
 def test_a_page_never_has_validation_and_test_numbers_in_one_paragraph(make_run: MakeRun) -> None:

@@ -68,6 +68,8 @@ def test_where_it_still_fails_and_what_it_lost(make_run: MakeRun) -> None:
     weak = replace(better, prediction=np.where((better.y == 2) & (better.index % 2 == 0), 0, better.prediction))
     found = said([make_run("vanilla", plain), make_run("flac", weak)])
     assert found.effect[1] == "It still fails most on “cow” (50 % right with flac)."
+    found = said([make_run("vanilla", plain), make_run("flac", weak), make_run("balanced", better)])
+    assert found.effect[1] == "flac still fails most on “cow” (50 % right with flac)."  # balanced does not
     lost = replace(better, prediction=np.where(better.y == 2, 0, better.prediction))
     found = said([make_run("vanilla", plain), make_run("flac", lost)])
     assert found.effect[-1] == "flac is clearly worse than vanilla on “cow”."

@@ -112,12 +112,9 @@ def _furthest_apart(groups: Sequence[GroupAccuracy]) -> tuple[GroupAccuracy, Gro
     """Best and worst group of the class where they differ most; small groups count where there are no others."""
 
     def pair(of: Sequence[GroupAccuracy]) -> tuple[GroupAccuracy, GroupAccuracy]:
-        by_class = [[one for one in of if one.y == y] for y in {one.y for one in of}]
-        ends = [
-            (max(several, key=_value), min(several, key=_value))
-            for several in sorted(by_class, key=lambda several: several[0].y)
-        ]
-        return max(ends, key=lambda both: _value(both[0]) - _value(both[1]))
+        by_class = [sorted((one for one in of if one.y == y), key=_value) for y in sorted({one.y for one in of})]
+        widest = max(by_class, key=lambda several: (_value(several[-1]) - _value(several[0]), len(several)))
+        return widest[-1], widest[0]
 
     large = [one for one in groups if not one.small]
     return pair(large if len(large) > len({one.y for one in large}) else groups)
@@ -215,22 +212,22 @@ def _fairer(found: FairnessAudit, model: str, attribute: str) -> str:
 def _verdicts(found: FairnessAudit) -> str:
     """What is the same for all models is said once."""
     if len(found.models) == 1:
-        return _verdict(found, found.models[0], ("", "Yes, ", "No", "it is"))
+        said = _verdict(found, found.models[0], "it is")
+        return said[0].upper() + said[1:]
     if len({tuple(one.word for one in by.values()) for by in found.dependence.values()}) == 1:
-        return _verdict(found, found.models[0], ("All of them: ", "", "no", "they are"))
-    return " ".join(_verdict(found, model, (f"{model}: ", "", "no", "it is")) for model in found.models)
+        return f"All of them: {_verdict(found, found.models[0], 'they are')}"
+    return " ".join(f"{model}: {_verdict(found, model, 'it is')}" for model in found.models)
 
 
-def _verdict(found: FairnessAudit, model: str, words: tuple[str, str, str, str]) -> str:
-    who, yes, no, they_are = words
+def _verdict(found: FairnessAudit, model: str, they_are: str) -> str:
     by_word: dict[Word, list[str]] = {"depends": [], "no evidence": [], "cannot tell": []}
     for name, one in found.dependence[model].items():
         by_word[one.word].append(f"the {name.replace('_', ' ')}")
     if on := by_word["depends"]:
-        return f"{who}{yes}how often {they_are} right depends on {_listed(on, 'and')}."
+        return f"how often {they_are} right depends on {_listed(on, 'and')}."
     if on := by_word["no evidence"]:
-        return f"{who}{no} evidence that how often {they_are} right depends on {_listed(on, 'or')}."
-    return f"{who}{'too' if who else 'Too'} few rows to tell."
+        return f"no evidence that how often {they_are} right depends on {_listed(on, 'or')}."
+    return "too few rows to tell."
 
 
 def _listed(names: list[str], joint: str) -> str:
@@ -241,6 +238,8 @@ def _numbers(found: FairnessAudit, model: str, attribute: str, several: bool) ->
     one, names = found.dependence[model][attribute], found.file.names
     best, worst = (names.of_value(attribute, group.value) for group in (one.best, one.worst))
     who = f"{model} is" if several else "It is"
+    if one.best is one.worst:
+        return f"No class has rows of two values of the {attribute.replace('_', ' ')}."
     return (
         f"{who} right on {whole(one.best.accuracy)} of “{names.of_class(one.best.y)}” where the "
         f"{attribute.replace('_', ' ')} is {best}, and on {whole(one.worst.accuracy)} where it is {worst}."

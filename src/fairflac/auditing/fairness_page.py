@@ -85,12 +85,15 @@ def _surest_table(found: FairnessAudit) -> NumberTable | None:
 def _test_sentence(found: FairnessAudit, model: str, attribute: str) -> str:
     one = found.dependence[model][attribute]
     who = "" if len(found.models) == 1 else f"{model}: "
-    best, worst = (f"“{group_name(found.file, attribute, group)}”" for group in (one.best, one.worst))
-    return (
+    tested = (
         f"{who}p {_equals(one.p)}, the probability of groups that differ as much if being right had nothing to do with "
-        f"the {attribute.replace('_', ' ')}, given the class (permutation test). Inside a class, {best} and {worst} "
-        f"differ most, by {100 * one.gap.value:.1f} points ({span(one.gap)}, n = {one.gap.n:,})."
+        f"the {attribute.replace('_', ' ')}, given the class (permutation test)."
     )
+    if one.best is one.worst:
+        return tested
+    best, worst = (f"“{group_name(found.file, attribute, group)}”" for group in (one.best, one.worst))
+    points = f"{100 * one.gap.value:.1f} points ({span(one.gap)}, n = {one.gap.n:,})"
+    return f"{tested} Inside a class, {best} and {worst} differ most, by {points}."
 
 
 def _equals(p: float) -> str:

@@ -154,7 +154,7 @@ def _found(number: int, one: FoundShortcut, searched: str) -> str:
             "few to tell whether the model follows it."
         )
     how = {
-        Strength.NONE: f"The {searched} offer {name}, and the model does not follow it",
+        Strength.NONE: f"The {searched} offer {name}, and the model does not clearly follow it",
         Strength.SIGN: f"It follows {name} somewhat",
         Strength.LEAN: f"It follows {name}",
     }[guessed.strength]

@@ -271,8 +271,11 @@ def _attributes(
         if not wanted and counts.keys() <= classes and not any(map(_is_number, counts)):
             notes.append(f"Column '{shown(name)}' holds classes, as predictions of another model do: left out.")
             continue
-        if not wanted and (2 * alone > len(counts) or len(counts) > MOST_VALUES):
-            rows = f"{len(counts):,} values for {len(sheet.places):,} rows"
+        if not wanted and "" in counts:
+            notes.append(f"Column '{shown(name)}' has gaps: left out.")
+            continue
+        if len(counts) == 1 or (not wanted and (2 * alone > len(counts) or len(counts) > MOST_VALUES)):
+            rows = f"{len(counts):,} value{'s'[: len(counts) > 1]} for {len(sheet.places):,} rows"
             notes.append(f"Column '{shown(name)}' has {rows}: no groups, left out.")
             continue
         found, codes = np.unique(np.array(sheet.full(name)), return_inverse=True)

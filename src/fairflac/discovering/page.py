@@ -56,9 +56,10 @@ def _section(discovery: Discovery, number: int, candidate: Candidate, images: li
     told = discovery.told[number]
     said = [] if discovery.shortcuts and number == 0 else reasons(candidate.belief)  # the first are said above
     said += [cue_sentence(told.cue)] if told.cue else []
+    said += [] if told.parts is None else [part_sentence(told.parts)]
     return found_section(
-        title=f"{title}, of {candidate.witness} on {candidate.features}",
-        said=said if told.parts is None else [*said, part_sentence(told.parts)],
+        title=title,
+        said=[*said, f"The guess is that of {candidate.witness} on {candidate.features}, see the end of this page."],
         groups=discovery.guessed(candidate),
         side=SIDE,
         images=images,
@@ -99,19 +100,20 @@ def verdict(discovery: Discovery) -> list[str]:
 
 def reasons(belief: Belief) -> list[str]:
     """How sure it is."""
-    value, low, high, n = belief.separation
-    said = [
-        f"By the guess, images of one class lie {value:.1f} times as far apart as if one hump had been cut in two "
-        f"({low:.1f}–{high:.1f}, n = {n:,} with another value than usual)."
-    ]
+    said = []
     if belief.lean is not None:
         follows, elsewhere, _ = belief.lean
         said.append(
-            f"Where that value contradicts the class, an ordinary model is misled {with_range(follows)} of the time; "
-            f"on other images of the same class, {percent(elsewhere.value)}."
+            f"Where the guessed value contradicts the class, it misleads an ordinary model {with_range(follows)} of "
+            f"the time; other images of the same class are mistaken so {percent(elsewhere.value)} of the time."
         )
+    value, low, high, n = belief.separation
+    said.append(
+        f"It sets images of one class {value:.1f} times as far apart as cutting one kind of image in two "
+        f"would ({low:.1f}–{high:.1f}, n = {n:,} with another value than usual)."
+    )
     if belief.stability is not None:
-        said.append(f"Other halves of the images give the same guess: agreement {belief.stability:.2f} of 1.")
+        said.append(f"Two halves of the images give the same guess: agreement {belief.stability:.2f} of 1.")
     return said
 
 

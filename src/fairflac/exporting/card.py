@@ -22,12 +22,22 @@ from fairflac.metrics.groups import SMALL, majority
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import metric_of
 from fairflac.reporting.checks import alarms, checks, sentences
-from fairflac.reporting.conclusions import DRAWN, pseudo_group_sentences
+from fairflac.reporting.conclusions import DRAWN, FOUND, GUESS
 from fairflac.reporting.figures.style import Drawing
-from fairflac.reporting.naming import Names, data_in_words, labels, name_of
+from fairflac.reporting.naming import Names, data_in_words, has_groups, is_result, labels, name_of
 from fairflac.reporting.provenance import caveats, machines, provenance
-from fairflac.reporting.results import Group, GroupTable, class_lines, group_tables, majority_sentence, matrix, mistakes
+from fairflac.reporting.results import (
+    Group,
+    GroupTable,
+    class_lines,
+    group_tables,
+    majority_sentence,
+    matrix,
+    mistakes,
+    models,
+)
 from fairflac.reporting.text import MISSING, with_range
+from fairflac.reporting.verdict import guessed_models
 from fairflac.runs.directory import Run
 from fairflac.system import checkpoint
 from fairflac.system.progress import duration
@@ -45,9 +55,10 @@ def model_card(run: Run, *, licence: str = "other", file: str | None = None, pic
     method = config["method"]
     sections = {
         "How to use it": using(metadata, run, file),
-        "How right it is, and for whom": numbers_section(
-            numbers, table, names, method, run.result.get("training_images", [])
-        ),
+        "How right it is, and for whom": [
+            *numbers_section(numbers, table, names, method, run.result.get("training_images", [])),
+            *_guessed(run),
+        ],
         "Limits": _limits(run),
         "Data": _data(run, table, names),
         "Method": _method(run),
@@ -234,7 +245,7 @@ def numbers_section(
     parts += _classes(table, names, training_images)
     if table.bias:
         return parts + [part for groups in group_tables({method: table}, names) for part in _groups(groups, method)]
-    return [*parts, f"{MISSING[0].upper()}{MISSING[1:]}.", *_guessed(table, method)]
+    return [*parts, f"{MISSING[0].upper()}{MISSING[1:]}."]
 
 
 def _classes(table: Predictions, names: Names, training_images: Sequence[int]) -> list[str]:
@@ -255,6 +266,8 @@ def _classes(table: Predictions, names: Names, training_images: Sequence[int]) -
 def bias_model_section(run: Run, names: Names) -> list[str]:
     """Which one it was, and whether it saw the attribute and nothing else."""
     stage_one, result = run.config.get("bias_model"), run.result
+    if has_groups(run.config) and METHODS[run.config["method"]].needs_bias_model:
+        return ["None: groups of images, found by discovery or given by a person, stood in for one."]
     if not stage_one:
         return ["None: this method needs none."]
     target = stage_one.get("target", "class").replace("_", " ")
@@ -295,10 +308,19 @@ def _group(group: Group, method: str) -> list[str]:
     return [group.label, group.value, "yes" if group.aligned else "no", with_range(group.accuracy[method]), calibration]
 
 
-def _guessed(table: Predictions, method: str) -> list[str]:
-    """Without labels of the attribute, what the bias model named stands in for it."""
-    sentences = pseudo_group_sentences({method: table})
-    return [f"A hint, and no evidence: {sentences[0]}"] if sentences else []
+def _guessed(run: Run) -> list[str]:
+    """Without labels of the attribute, what was guessed of the images stands in for it; as in the report."""
+    known, table = models([run] if is_result(run) else []), run.predictions
+    found = None if table.bias else guessed_models(known, {model.name: table for model in known})
+    if found is None:
+        return []
+    ((name, beside),) = found.beside.items()
+    if beside.agree is None or beside.disagree is None:
+        return []
+    return [
+        f"A hint, and no evidence: {name} is right on {with_range(beside.agree)} of the images where the guess is "
+        f"right, and on {with_range(beside.disagree)} of the others. {FOUND if found.grouped else GUESS}"
+    ]
 
 
 INPUT, OUTPUTS = "images", ("logits", "probabilities")  # of an exported graph

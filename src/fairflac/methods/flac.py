@@ -21,10 +21,7 @@ from fairflac.types import Batch, Minimise, Network, PairedSampling, TaskSpec
 
 VISIBLE_SPREAD = 0.1  # of similarities; less means distances below 0.02 between all unit-length features
 MANY_OUT_OF_REACH = 0.25  # of S; a sure bias model has about half: all of A01
-EPOCHS_TO_FALL, VISIBLE_FALL = (
-    3,
-    0.9,
-)  # after so many epochs the loss should have fallen to this part of the first one's
+EPOCHS_TO_FALL, VISIBLE_FALL = 5, 0.9  # in so many epochs, one should have fallen to this part of the first one's loss
 CE_BESIDE_SUPCON = 0.01  # as in bias-contrastive learning, whose contrastive recipe is the nearest public one
 
 
@@ -153,11 +150,11 @@ class PairMatching(Method, ABC):
                 "attribute (set bias_model.kind)"
             )
         self.terms.append(means["flac"])
-        stuck = len(self.terms) >= EPOCHS_TO_FALL and self.terms[-1] > VISIBLE_FALL * self.terms[0]
+        stuck = len(self.terms) >= EPOCHS_TO_FALL and min(self.terms) > VISIBLE_FALL * self.terms[0]
         if stuck and means["out_of_reach"] > MANY_OUT_OF_REACH:
             return (
-                f"FLAC's loss does not fall, and {means['out_of_reach']:.0%} of its pairs have a target that no "
-                "features can reach: set targets = 'reachable', and alpha anew"
+                f"FLAC's loss does not fall, and {100 * means['out_of_reach']:.0f} % of its pairs have a target that "
+                "no features can reach: set targets = 'reachable', and alpha anew"
             )
         return None
 

@@ -9,7 +9,7 @@ import numpy as np
 from fairflac.metrics.fairness import false_negative_rate, false_positive_rate, positive_rate
 from fairflac.metrics.intervals import Measured, share_interval
 from fairflac.metrics.predictions import Counts, Predictions, count, count_without_groups
-from fairflac.metrics.scores import ACCURACY, METRICS, UNKNOWN, Metric, measure_counts, percent
+from fairflac.metrics.scores import METRICS, UNKNOWN, Metric, measure_counts, percent
 from fairflac.system.tables import text_table
 
 Rates = Mapping[str, Measured]  # accuracy; with two classes also selection, false positive and false negative rate
@@ -83,10 +83,9 @@ def score(y_true: Any, y_pred: Any, *, sensitive_features: Any) -> MetricSummary
     group, values = _codes(groups, f"values of {' and '.join(names)}")
     table = _table(y, prediction, group)
     counts, metrics = count(table, ""), {name: one for name, one in METRICS.items() if not one.needs_alignment}
-    everybody = count_without_groups(table)
     return MetricSummary(
         features=names,
-        overall={**_rates(everybody)[0], **measure_counts(everybody, {ACCURACY.name: ACCURACY})},
+        overall=_rates(count_without_groups(table))[0],
         by_group=dict(zip(values, _rates(counts), strict=True)),
         fairness=measure_counts(counts, metrics),
     )

@@ -7,8 +7,8 @@ from statistics import fmean
 import numpy as np
 
 from fairflac.metrics import fairness
-from fairflac.metrics.intervals import Measured, Statistic, clopper_pearson_if_constant, intervals
-from fairflac.metrics.predictions import Counts, Predictions, Values, count, count_without_groups
+from fairflac.metrics.intervals import Measured, Statistic, clopper_pearson_if_constant, intervals, share
+from fairflac.metrics.predictions import Counts, Predictions, Values, count
 
 
 def overall(counts: Counts) -> Values:
@@ -167,7 +167,7 @@ def summary(table: Predictions) -> dict[str, float]:
 
 def measure(table: Predictions) -> dict[str, Measured]:
     """The same with intervals. Those of attributes that repeat one another are averaged too, which is cautious."""
-    numbers = {"accuracy": measure_counts(count_without_groups(table), {"accuracy": ACCURACY})["accuracy"]}
+    numbers = {"accuracy": share(table.prediction == table.y)}
     for suffix, repeated in _groupings(table).items():
         parts = [measure_counts(counts, METRICS) for counts in repeated]
         for name in METRICS:
@@ -205,8 +205,7 @@ def measure_counts(counts: Counts, metrics: Mapping[str, Metric]) -> dict[str, M
     for name, interval in intervals(counts, known).items():
         sizes = counts.per_group[_groups(counts, name)]
         if metrics[name].share:
-            as_sure = float(sizes.sum()) if name == "accuracy" else effective_size(sizes)
-            interval = clopper_pearson_if_constant(values[name], interval, as_sure)
+            interval = clopper_pearson_if_constant(values[name], interval, effective_size(sizes))
         found[name] = Measured(values[name], *interval, int(sizes.sum()))
     return found
 

@@ -27,7 +27,7 @@ class Alarm(NamedTuple):
     fact: str
     advice: str = ""  # what it may mean, and what to do; the same for every run
     shortcut: bool = False  # it is a known attribute that explains it
-    headline: str = ""  # the fact without its numbers
+    headline: str = ""  # the fact without its numbers, of whichever model
     numbers: tuple[tuple[str, str], ...] = ()  # of the fact, each with what it is of
 
 
@@ -40,14 +40,10 @@ def alarms(run: Run, name: str = "") -> list[Alarm]:
 
 
 def sentences(found: Iterable[Alarm]) -> list[str]:
-    return [f"{alarm.fact} {alarm.advice}".rstrip() for alarm in advised_once(found)]
-
-
-def advised_once(found: Iterable[Alarm]) -> list[Alarm]:
     """An advice is given once, behind the last alarm that it is for."""
     said = list(found)
     last = {alarm.advice: place for place, alarm in enumerate(said)}
-    return [a if last[a.advice] == place else a._replace(advice="") for place, a in enumerate(said)]
+    return [a.fact if last[a.advice] != place else f"{a.fact} {a.advice}".rstrip() for place, a in enumerate(said)]
 
 
 def validated(run: Run) -> Measured | None:
@@ -77,7 +73,7 @@ def _unlike(run: Run, table: Predictions, model: str) -> Alarm | None:
         f"{model} is right on {with_range(validation)} of the validation images and on {with_range(test)} of the test "
         f"images, {100 * lost.value:.1f} points less ({span(lost)}), which chance does not explain"
     )
-    headline = f"{model} does clearly worse on the test images than on the validation images"
+    headline = "Clearly worse on the test images than on the validation images"
     numbers: tuple[tuple[str, str], ...] = (
         ("right on the validation images", with_range(validation)),
         ("right on the test images", with_range(test)),
@@ -92,8 +88,8 @@ def _unlike(run: Run, table: Predictions, model: str) -> Alarm | None:
             (f"of these, where the {attribute} goes with the class", with_range(found.aligned)),
             ("of these, all others", with_range(found.conflicting)),
         )
-        return Alarm(f"{said}: {cause}.", "", True, f"{headline}: it is the {attribute}.", numbers)
-    return Alarm(f"{said}.", UNLIKE, False, f"{headline}.", numbers)
+        return Alarm(f"{said}: {cause}.", "", True, f"{headline}, because of the {attribute}", numbers)
+    return Alarm(f"{said}.", UNLIKE, False, headline, numbers)
 
 
 def _majority(run: Run, table: Predictions, model: str) -> Alarm | None:
@@ -104,11 +100,11 @@ def _majority(run: Run, table: Predictions, model: str) -> Alarm | None:
         return None  # it has learnt something: the shortcut, of which everything else on a page speaks
     better = "not clearly better" if found.right.value > found.accuracy.value else "no better"
     label = Names.of(run.result).of_class(found.label)
-    headline = f"{model} is {better} than always saying “{label}”, the most frequent class in training"
+    headline = f"{better} than always saying “{label}”, the most frequent class in training"
     return Alarm(
-        f"{headline}: right on {with_range(found.right)} of the test images, and that answer on "
+        f"{model} is {headline}: right on {with_range(found.right)} of the test images, and that answer on "
         f"{percent(found.accuracy.value)}.",
-        headline=f"{headline}.",
+        headline=headline[0].upper() + headline[1:],
         numbers=(
             ("right on the test images, the model", with_range(found.right)),
             ("that answer", with_range(found.accuracy)),

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fairflac.metrics import Measured, measure
+from fairflac.metrics import Measured
 from fairflac.metrics.comparison import Change, Difference, clearly_worse, compare
-from fairflac.metrics.evidence import Guessed, Strength, with_pseudo_groups
+from fairflac.metrics.evidence import Guessed, Strength
 from fairflac.metrics.groups import SMALL
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import percent
@@ -133,18 +133,3 @@ def _small(groups: Sequence[GroupTable]) -> list[str]:
         for table in groups
         if table.small
     ]
-
-
-def pseudo_group_sentences(tables: Mapping[str, Predictions]) -> list[str]:
-    """One for each model that kept the guesses of its bias model."""
-    sentences = []
-    for name, table in tables.items():
-        if guessed := with_pseudo_groups(table):
-            numbers = measure(guessed)
-            usual, other = numbers.get("aligned"), numbers.get("conflicting")
-            if usual and other:
-                sentences.append(
-                    f"{name} is right on {with_range(usual)} of the images to which its bias model gives the usual "
-                    f"guess for their class, and on {with_range(other)} of the others, all groups counting alike."
-                )
-    return sentences

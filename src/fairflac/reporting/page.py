@@ -19,7 +19,7 @@ from fairflac.metrics.groups import majority
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.reporting.charts import BarChart, class_chart, shortcut_chart
-from fairflac.reporting.checks import Alarm, BiasModelQuality, advised_once, alarms, bias_model_quality
+from fairflac.reporting.checks import Alarm, BiasModelQuality, alarms, bias_model_quality
 from fairflac.reporting.conclusions import FOUND, GUESS, certainty, harm_sentences
 from fairflac.reporting.explorer import Explorer, explorer, grouping
 from fairflac.reporting.naming import Names, details_of, known_attribute, name_of, title_of
@@ -76,7 +76,7 @@ class DatasetSection:
     dataset: str  # in a sentence
     q: float | None  # share of the training images whose attribute goes with the class, where it was chosen
     shortcut: str | None  # the attribute's name; None when it is not known
-    alarms: list[Alarm]
+    alarms: dict[str, dict[str, Alarm]]  # by headline, then by model
     verdict: ReportVerdict
     chart: BarChart | None  # of the shortcut; None: there are no labels of it
     guesses: GuessedModels | None  # that stand in for labels
@@ -172,11 +172,15 @@ def _verdict(
     return said or unknown_verdict()
 
 
-def _alarms(compared: Sequence[Model]) -> list[Alarm]:
+def _alarms(compared: Sequence[Model]) -> dict[str, dict[str, Alarm]]:
     """What a known shortcut explains is said of the vanilla model alone, where there is one."""
-    found = [(model, alarm) for model in compared for alarm in alarms(model.run, model.name)]
     plain = any(model.method == "vanilla" for model in compared)
-    return advised_once(alarm for model, alarm in found if model.method == "vanilla" or not (plain and alarm.shortcut))
+    found: dict[str, dict[str, Alarm]] = {}
+    for model in compared:
+        for alarm in alarms(model.run):
+            if model.method == "vanilla" or not (plain and alarm.shortcut):
+                found.setdefault(alarm.headline, {})[model.name] = alarm
+    return found
 
 
 ROOM = "fairflac.reporting"

@@ -141,14 +141,17 @@ def _remainder(
     """What models that are better still get wrong."""
     sentences = [f"{_list(leaning)} {_verb(leaning, 'is', 'are')} not free of it."] if leaning else []
     weak: dict[str, list[str]] = {}
+    failing = []
     for name in better:
         if name in tables and (found := weakest(tables[name])):
             value = names.of_value(found.attribute, found.value) if found.attribute else ""
             what = f"“{names.of_class(found.label)}”{value and f' with {value}'}"
             weak.setdefault(what, []).append(f"{100 * found.accuracy.value:.0f} % right with {name}")
+            failing.append(name)
     if weak:
         parts = [f"{what} ({', '.join(shares)})" for what, shares in weak.items()]
-        sentences.append(f"{_verb(better, 'It still fails', 'They still fail')} most on {_list(parts)}.")
+        who = _verb(better, "It", "They") if failing == list(better) else _list(failing)
+        sentences.append(f"{who} still {_verb(failing, 'fails', 'fail')} most on {_list(parts)}.")
     return sentences
 
 

@@ -63,7 +63,7 @@ class Sheet:
         if choice.path is not None:
             return self._column(choice.path, "path_column")
         if len(self.images) > 1:
-            raise UserError(f"'{self.source}' has images in {_and(self.images)}: say which with path_column")
+            raise UserError(f"'{self.source}' has images in {_and(self.images)}: say which with {_both('path_column')}")
         return self.images[0] if self.images else self._usual(PATH, PATHS, "path_column")
 
     def label_column(self, choice: ColumnChoice = USUAL) -> str:
@@ -102,12 +102,17 @@ class Sheet:
         if len(found) == 1:
             return found[0]
         if found:
-            raise UserError(f"'{self.source}' has the columns {_and(found)}: say which with {setting}")
+            raise UserError(f"'{self.source}' has the columns {_and(found)}: say which with {_both(setting)}")
         nested = "".join(f", and '{one}', which is {kind}" for one, kind in list(self.unusable.items())[:1])
         raise UserError(
             f"'{self.source}' has no column '{name}': it has {', '.join(self.header) or 'nothing of use'}{nested}; "
-            f"name the right one with {setting}"
+            f"name the right one with {_both(setting)}"
         )
+
+
+def _both(setting: str) -> str:
+    """As a setting, and as an option of the commands that have one."""
+    return f"{setting} (--{setting.replace('_', '-')})"
 
 
 def join_sheets(source: Path, folder: Path, sheets: Sequence[Sheet]) -> Sheet:
