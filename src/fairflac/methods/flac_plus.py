@@ -7,7 +7,7 @@ from pydantic import Field
 from fairflac.methods.flac import PairMatching
 from fairflac.types import Network, TaskSpec
 
-STRENGTH = 0.95  # chosen on biased-digits, seed 0 (docs/results/flac-plus.md)
+STRENGTH = 0.95  # chosen on biased-digits, seed 0 (docs/flac-plus.md)
 
 
 @final
