@@ -17,8 +17,8 @@ class FLACPlus(PairMatching):
     FLAC with four settings, each derived where it is written. Pairs are found by the bias model's probabilities, which
     tell attribute values apart where its features do not. Targets are those that the trained model's similarities can
     have (`FLACLoss(targets="reachable")`). Every batch has images whose guess is not the usual one of their class, so
-    that S has both kinds of pairs (`BalancedGroups`; `pair_share` of a batch). And alpha is such that `strength` of the pull on
-    the features is FLAC's (`GradientBalance`).
+    that S has both kinds of pairs (`BalancedGroups`; `pair_share` of a batch). And alpha is such that `strength` of the
+    pull on the features is FLAC's (`GradientBalance`).
 
     Paper: ours, on top of Sarridis et al., FLAC: Fairness-Aware Representation Learning by Suppressing Attribute-Class
     Associations, IEEE TPAMI 2024.
