@@ -325,7 +325,7 @@ def open_factory(name: str, size: int | None) -> Classifier:
         raise UserError(f"{name}() returned {type(module).__name__}: it must return a torch.nn.Module")
     task, device = foreign_task(square(size, name)), torch.device(best_device())
     net = with_features(module.to(device).eval(), torch.zeros(2, 3, *task.image_size))
-    features = net and torch_features(net.eval(), task, device)
+    features = None if net is None else torch_features(net.eval(), task, device)
     logits = torch_logits(module, task, device)
     return Classifier(name, logits, task.image_size, task.image_size, None, features=features)
 
