@@ -161,6 +161,15 @@ def test_graphs_that_do_not_classify_images(tmp_path: Path) -> None:
     refused("cannot classify images of 9 x 9", one, size=9)
 
 
+def test_a_function_shows_what_its_last_linear_sees() -> None:
+    model = open_model("foreign_models:MeanColour", size=8)
+    assert np.allclose(model(foreign.IMAGES), foreign.expected(), atol=1e-5)
+    colours = ((foreign.IMAGES / 255 - foreign.MEAN) / foreign.STD).mean((1, 2))
+    assert model.features is not None and np.allclose(model.features(foreign.IMAGES), colours, atol=1e-5)
+    headless = open_model("foreign_models:Colours", size=8)
+    assert headless.features is None and np.allclose(headless(foreign.IMAGES), colours, atol=1e-5)
+
+
 def test_nets_and_factories_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.save(small_net().state_dict(), tmp_path / "net.pt")
     refused("did you mean 'resnet18'", tmp_path / "net.pt", net="resnet", size=8)

@@ -31,6 +31,7 @@ from fairflac.inference.model import (
 )
 from fairflac.methods.base import Method
 from fairflac.nets import NETS
+from fairflac.nets.adapted import with_features
 from fairflac.nets.weights import does_not_fit, read_state
 from fairflac.runs.directory import Run
 from fairflac.system.hardware import best_device
@@ -323,8 +324,10 @@ def open_factory(name: str, size: int | None) -> Classifier:
     if not isinstance(module, nn.Module):
         raise UserError(f"{name}() returned {type(module).__name__}: it must return a torch.nn.Module")
     task, device = foreign_task(square(size, name)), torch.device(best_device())
-    logits = torch_logits(module.to(device).eval(), task, device)
-    return Classifier(name, logits, task.image_size, task.image_size, None)
+    net = with_features(module.to(device).eval(), torch.zeros(2, 3, *task.image_size))
+    features = None if net is None else torch_features(net.eval(), task, device)
+    logits = torch_logits(module, task, device)
+    return Classifier(name, logits, task.image_size, task.image_size, None, features=features)
 
 
 def _find(where: str, attribute: str) -> Any:

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, final
 
 import torch
@@ -38,6 +38,17 @@ def adapt(
     adapted = Adapted(own, head, features)
     adapted.describe(x, num_classes, first.maps)
     return adapted
+
+
+def with_features(module: nn.Module, example: Tensor) -> Network | None:
+    """The same, of a module that is taken as it is; None if it does not end in an `nn.Linear`."""
+    if isinstance(module, Network):
+        return module
+    with suppress(UserError):  # who asks it for logits hears what is wrong
+        first = _traced(module, example)
+        if isinstance(first.output, Tensor) and any(output is first.output for _, output in first.linears):
+            return adapt(module, first.output.shape[1], example=example)
+    return None
 
 
 @final
