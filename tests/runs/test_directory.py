@@ -3,6 +3,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -84,6 +85,29 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     whole = (tmp_path / "predictions.npz").read_bytes()
     (tmp_path / "predictions.npz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UserError, match="damaged"):
+        _ = Run(tmp_path).predictions
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("y", np.full(4, -1)),
+        ("y", np.full(4, 10**9)),
+        ("y", np.zeros(2, int)),
+        ("prediction", np.array(list("abcd"))),
+        ("score", np.zeros((4, 1))),
+        ("features", np.zeros(4)),
+        ("guess", np.full(4, 0.5)),
+        ("guess_counts", np.full((2, 2), "a")),
+        ("guess_counts", np.ones((1, 2))),
+    ],
+)
+def test_predictions_that_metrics_could_not_count_are_damaged(tmp_path: Path, column: str, values: np.ndarray) -> None:
+    whole = replace(table(), guess=np.zeros(4, int), guess_counts=np.ones((2, 2)))
+    whole.save(tmp_path / "predictions.npz")
+    assert Run(tmp_path).predictions.guess is not None
+    replace(whole, **{column: values}).save(tmp_path / "predictions.npz")
+    with pytest.raises(UserError, match="is damaged: delete 'done' beside it"):
         _ = Run(tmp_path).predictions
 
 
