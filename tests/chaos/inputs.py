@@ -117,6 +117,7 @@ def _worker(pipe: Connection, root: Path, seed: int, keep: bool) -> None:
     for number in STOPS:
         signal.signal(number, signal.SIG_IGN)  # it ends with who started it
     os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ["FAIRFLAC_DATA"] = str(root / "world" / "data")  # where no --data is given
     (root / "tmp").mkdir(exist_ok=True)
     tempfile.tempdir = os.environ["TMPDIR"] = str(root / "tmp")  # where temporary files may go
     faulthandler.enable(open(root / "crash", "w"))  # noqa: SIM115 (open as long as the process)

@@ -4,6 +4,7 @@ import io
 import json
 import random
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,20 @@ def _damage_file(rng: random.Random, path: Path, case: Path) -> None:
             content = encoded(misspelt(rng, content.decode()))
     elif path.suffix == ".npz" and rng.random() < 0.6:
         content = _other_arrays(rng, content)
-    elif path.suffix == ".pt" and rng.random() < 0.6:
+    elif path.suffix == ".pt" and rng.random() < 0.6 and _whole(content):
         content = zip_damaged(rng, content, case)
     else:
         content = damaged(rng, content)
     path.write_bytes(content)
+
+
+def _whole(content: bytes) -> bool:
+    """Not when it was damaged before."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return archive.testzip() is None
+    except (zipfile.BadZipFile, EOFError):
+        return False
 
 
 def _other_value(rng: random.Random, found: Any) -> Any:
