@@ -119,6 +119,15 @@ def test_damaged_text_is_one_line(tmp_path: Path, content: bytes) -> None:
             getattr(Run(tmp_path), part)
 
 
+@pytest.mark.parametrize(
+    "content", [{"classes": True}, {"classes": [1]}, {"attributes": {"tone": 3}}, {"test": []}, {"seconds": "x"}]
+)
+def test_a_result_of_another_kind_is_damaged(tmp_path: Path, content: dict[str, object]) -> None:
+    write_text(tmp_path / "result.json", json.dumps({"test": {}, "seconds": 1, **content}))
+    with pytest.raises(UserError, match=r"result\.json' is damaged"):
+        _ = Run(tmp_path).result
+
+
 def test_a_lock_names_its_owner_and_ends_with_the_process(tmp_path: Path) -> None:
     script = f"""
 import sys, time
