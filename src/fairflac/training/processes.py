@@ -29,8 +29,8 @@ def end_together() -> None:
         threading.Thread(target=_watch_first, args=(int(os.environ[FIRST]),), daemon=True).start()
 
 
-def _watch_others(others: list[subprocess.Popen[bytes]]) -> None:
-    threading.Thread(target=_end_with, args=(others,), daemon=True).start()
+def _watch_others(child_processes: list[subprocess.Popen[bytes]]) -> None:
+    threading.Thread(target=_end_with, args=(child_processes,), daemon=True).start()
 
 
 def _end_with(others: list[subprocess.Popen[bytes]]) -> None:
