@@ -45,6 +45,30 @@ def test_what_the_first_process_refuses_is_one_line(tmp_path: Path) -> None:
     assert done.returncode == 2 and line.startswith("fairflac: ") and "is in use by process" in line
 
 
+STUMBLES = """
+import os, sys
+from fairflac.cli import main
+from fairflac.errors import UserError
+from fairflac.methods.vanilla import Vanilla
+
+def step(self, batch, minimise):
+    raise UserError("'7.png' cannot be read")
+
+if os.environ.get("LOCAL_RANK") == "1":
+    Vanilla.step = step
+main()
+"""
+
+
+def test_what_another_process_alone_stumbles_on_is_said_by_the_first(tmp_path: Path) -> None:
+    (tmp_path / "stumbles.py").write_text(STUMBLES)
+    words = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
+    command = [sys.executable, str(tmp_path / "stumbles.py"), "train", "biased-digits", "vanilla", "--devices", "2"]
+    places = ["--runs", str(tmp_path), "--data", str(tmp_path), "--quiet"]
+    done = subprocess.run([*command, *places, *words], capture_output=True, text=True, timeout=240)
+    assert (done.returncode, done.stderr) == (2, "fairflac: '7.png' cannot be read\n")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("rank", [0, 2])

@@ -37,7 +37,7 @@ from fairflac.training.engine import Training, TrainingState, in_precision, make
 from fairflac.training.evaluate import EVALUATION_BATCH, collapse_advice, predictions
 from fairflac.training.history import HistoryLog, check_logger
 from fairflac.training.precision import check_precision, choose_precision
-from fairflac.training.processes import LOST
+from fairflac.training.processes import tell_first, why_lost
 from fairflac.types import Batch
 
 NO_WEIGHTS = (
@@ -76,10 +76,13 @@ def train_config(
         with stages():
             expect(stage_work([config], workspace))
             _complete(config, workspace, fabric, resume, bias_label(config) if as_bias_model else None)
+    except UserError as error:
+        tell_first(str(error))
+        raise
     except RuntimeError as error:
         if "gloo" not in str(error) and not isinstance(error, torch.distributed.DistError):
             raise
-        raise UserError(LOST) from error  # from a message between processes
+        raise UserError(why_lost()) from error  # from a message between processes
     return run if fabric.is_global_zero else None
 
 

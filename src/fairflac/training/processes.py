@@ -5,9 +5,11 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from functools import cache
 from typing import NoReturn
 
+import torch.distributed as dist
 from lightning_fabric.strategies.launchers import subprocess_script
 
 FIRST = "FAIRFLAC_FIRST_PROCESS"  # its id, for those that it starts
@@ -16,6 +18,24 @@ LOST = (
     "one of the processes that train together has ended: unless it was killed, its own message says why. "
     "Give the same command again, which goes on from the last checkpoint"
 )
+
+
+SAID = "said"  # in the store of all processes: why one of them ends
+
+
+def tell_first(message: str) -> None:
+    """Before this process ends of something that the first, which alone speaks, may not know of."""
+    if dist.is_initialized() and dist.get_rank():
+        dist.distributed_c10d._get_default_store().set(SAID, message)
+
+
+def why_lost() -> str:
+    """After a message between processes has failed."""
+    with suppress(RuntimeError, ValueError):  # the store is gone with the first process, or was not there yet
+        store = dist.distributed_c10d._get_default_store()
+        if store.check([SAID]):
+            return str(store.get(SAID).decode())
+    return LOST
 
 
 @cache
