@@ -53,7 +53,9 @@ def commands(folder: Path) -> Iterator[tuple[str, list[str]]]:
     yield "data check", ["data", "check", photos, *data]
     once = ["--set", "epochs=1", "--set", "bias_model.epochs=1", "--set", f"path={photos}", "--no-report"]
     yield "train", ["train", "folder", "flac-b", *changes, *once, *data, "--runs", str(folder / "runs")]
-    run = str(next((folder / "runs").rglob("flac-b/*/done")).parent)
+    if not (made := [done.parent for done in (folder / "runs").rglob("flac-b/*/done")]):
+        return  # it took too long
+    run = str(made[0])
     yield "evaluate", ["evaluate", run, *data]
     yield "predict", ["predict", run, photos, "-o", str(folder / "said.csv")]
     yield "embed", ["embed", run, photos, "-o", str(folder / "features.npy")]

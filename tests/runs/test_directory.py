@@ -1,3 +1,5 @@
+import errno
+import fcntl
 import json
 import os
 import shutil
@@ -182,6 +184,21 @@ def test_leftovers_of_a_killed_process_are_swept_up(tmp_path: Path) -> None:
     leftover.write_bytes(b"half")
     run.begin("", {})
     assert not leftover.exists() and (tmp_path / "last.pt").exists(), name
+
+
+def test_where_nothing_can_be_locked_leftovers_are_swept_up_after_a_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    old, young = tmp_path / ".last.pt.a1b2c3d4", tmp_path / ".last.pt.e5f6a7b8"
+    for leftover in (old, young):
+        leftover.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    write_text(tmp_path / "last.pt", "whole")
+    assert not old.exists() and young.exists()
 
 
 def test_leftovers_beside_any_file_are_swept_up_but_not_those_at_work(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Arrays are read out of npy and npz files without unpickling anything. numpy is i
 import errno
 import os
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -51,6 +52,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 TEMPORARY = "????????"  # how names of `mkstemp` end
+ABANDONED = 86400.0  # seconds since a temporary file was written to: where nothing can be locked, its process is gone
 
 
 def _temporary(path: Path) -> tuple[int, str]:
@@ -66,18 +68,21 @@ def _sweep(path: Path) -> None:
     """Remove what killed processes left of earlier attempts to write this file."""
     for leftover in path.parent.glob(f".{escape(path.name)}.{TEMPORARY}"):
         with suppress(OSError), leftover.open("r+b") as stream:
-            if _locked(stream.fileno(), wait=False):
+            locked = _locked(stream.fileno(), wait=False)
+            if locked or (locked is None and time.time() - leftover.stat().st_mtime > ABANDONED):
                 leftover.unlink()
 
 
-def _locked(handle: int, *, wait: bool) -> bool:
-    """False also where there are no such locks; nothing is swept up there."""
+def _locked(handle: int, *, wait: bool) -> bool | None:
+    """False: another process has it; None: there are no such locks here."""
     try:
         import fcntl
 
         fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
+    except BlockingIOError:
         return False
+    except (ImportError, OSError):
+        return None
     return True
 
 

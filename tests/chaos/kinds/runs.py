@@ -25,7 +25,7 @@ def _damage_file(rng: random.Random, path: Path, case: Path) -> None:
             content = json.dumps(_other_value(rng, json.loads(content))).encode()
         else:
             content = encoded(misspelt(rng, content.decode()))
-    elif path.suffix == ".npz" and rng.random() < 0.6:
+    elif path.suffix == ".npz" and rng.random() < 0.6 and _whole(content):
         content = _other_arrays(rng, content)
     elif path.suffix == ".pt" and rng.random() < 0.6 and _whole(content):
         content = zip_damaged(rng, content, case)
