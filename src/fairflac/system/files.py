@@ -8,7 +8,7 @@ import os
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
@@ -188,15 +188,23 @@ def read_all(path: Path) -> "dict[str, Array]":
         return {name: stored[name] for name in stored.files}
 
 
-def read_columns(path: Path, names: Sequence[str], advice: str) -> "list[Array]":
-    """Arrays of equal length in an npz file; if it is damaged, one line that ends with `advice`."""
+WHOLE_NUMBERS, BYTES, FLAGS, TEXTS = "bBhHiIlLqQ", "B", "?", "U"  # kinds of a column, in numpy's letters
+
+
+def read_columns(path: Path, columns: Mapping[str, tuple[int, str]], advice: str) -> "list[Array]":
+    """Arrays of equal length in an npz file, each with so many dimensions and of such a kind; if it is damaged, one
+    line that ends with `advice`."""
     try:
-        columns = read_arrays(path, *names)
-        if len({column.shape[:1] for column in columns}) > 1:
+        found = read_arrays(path, *columns)
+        fit = all(
+            one.ndim == dimensions and one.dtype.char in kind
+            for one, (dimensions, kind) in zip(found, columns.values(), strict=True)
+        )
+        if not fit or len({len(one) for one in found}) > 1:
             raise ValueError("its columns do not go together")
     except ValueError as error:
         raise UserError(f"'{path}' is damaged: {advice}") from error
-    return columns
+    return found
 
 
 @contextmanager
