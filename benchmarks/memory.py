@@ -3,7 +3,7 @@
 Images of 16 x 16 pixels in a folder, so that what grows is what is kept of each image, and not its pixels. Every
 command is a process of its own with one thread; its memory is the peak of what was resident (pages of mapped files
 count too) above that of `import torch`. The exponent is the slope of a line through the logarithms: 1 is growth in
-proportion, 0 none. What takes longer than `--most` seconds is stopped, and says so.
+proportion, 0 none; KB are those of each further image. What takes longer than `--most` seconds is stopped, and says so.
 """
 
 import argparse
@@ -115,13 +115,23 @@ def main() -> None:
     base = cost([sys.executable, "-c", "import torch"], asked.most).megabytes
     print(f"import torch: {base:.0f} MB")
     found = {images: measure(images, asked.only, asked.most, base) for images in asked.images}
-    print("| command | " + " | ".join(f"{images:,}" for images in found) + " | exponent | seconds of the last |")
+    print(
+        "| command | " + " | ".join(f"{images:,}" for images in found) + " | exponent | KB an image | s of the last |"
+    )
     for command in found[asked.images[0]]:
         row = [found[images].get(command) for images in asked.images]
-        done = [(images, one) for images, one in zip(asked.images, row, strict=True) if one and one.code == 0]
-        fit = f"{slope([n for n, _ in done], [one.megabytes for _, one in done]):.2f}" if len(done) > 1 else ""
-        seconds = f"{done[-1][1].seconds:.0f}" if done else ""
-        print(f"| {command} | {' | '.join(map(shown, row))} | {fit} | {seconds} |")
+        print(f"| {command} | {' | '.join(map(shown, row))} | {growth(dict(zip(asked.images, row, strict=True)))} |")
+
+
+def growth(by_images: dict[int, Cost | None]) -> str:
+    """Exponent, KB for each further image, and seconds of the largest number that was done."""
+    done = {images: one for images, one in by_images.items() if one and one.code == 0}
+    if len(done) < 2:
+        return "| | "
+    least, most = min(done), max(done)
+    exponent = slope(list(done), [one.megabytes for one in done.values()])
+    each = (done[most].megabytes - done[least].megabytes) * 1024 / (most - least)
+    return f"{exponent:.2f} | {each:.1f} | {done[most].seconds:.0f}"
 
 
 if __name__ == "__main__":
