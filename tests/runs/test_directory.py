@@ -7,7 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -102,9 +102,13 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         ("guess", np.full(4, 0.5)),
         ("guess_counts", np.full((2, 2), "a")),
         ("guess_counts", np.ones((1, 2))),
+        ("guess_counts", np.full((2, 2), np.inf)),
+        ("guess_counts", np.zeros((2, 2))),
+        ("score", np.full(4, np.nan)),
+        ("bias", {"tone": np.zeros(4, int), "": np.zeros(4, int)}),
     ],
 )
-def test_predictions_that_metrics_could_not_count_are_damaged(tmp_path: Path, column: str, values: np.ndarray) -> None:
+def test_predictions_that_metrics_could_not_count_are_damaged(tmp_path: Path, column: str, values: Any) -> None:
     whole = replace(table(), guess=np.zeros(4, int), guess_counts=np.ones((2, 2)))
     whole.save(tmp_path / "predictions.npz")
     assert Run(tmp_path).predictions.guess is not None

@@ -97,12 +97,19 @@ class Predictions:
         rest = _is(self.score, 1, "f") and _is(self.features, 2, "f")
         if not (labels and rest and all(_is(column, 1, "b") for column in self.aligned.values())):
             return False
+        if self.aligned.keys() != self.bias.keys() or not {*self.min_cell, *self.repeats} <= self.bias.keys():
+            return False
         by_row = (*classes, self.score, self.features, *values, *self.aligned.values())
         if any(len(column) != len(self) for column in by_row):
             return False
         if not all(_within(column, 0) for column in classes) or not all(_within(column, -1) for column in values):
             return False
-        return all(_is(n, 2, "iuf") and self.y.max(initial=0) < len(n) for n in _given(self.guess_counts))
+        return bool(np.isfinite(self.score).all()) and all(self._counted(n) for n in _given(self.guess_counts))
+
+    def _counted(self, n: np.ndarray) -> bool:
+        """Images by class and value, of which there are some."""
+        whole = _is(n, 2, "iuf") and self.y.max(initial=0) < len(n) and bool(np.isfinite(n).all())
+        return whole and bool(n.min(initial=0) >= 0 and n.sum() > 0)
 
 
 MOST_LABELS = 1 << 15  # classes or values; a table counts images by class, value and predicted class
