@@ -73,7 +73,7 @@ def test_what_another_process_alone_stumbles_on_is_said_by_the_first(tmp_path: P
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("rank", [0, 2])
 def test_one_of_four_that_is_killed_ends_all_and_the_same_command_goes_on(tmp_path: Path, rank: int) -> None:
-    """4,000 digits in batches of 28: the last batch is not whole, nor are the shares of the test digits."""
+    """4,000 digits in batches of 28: the last batch is not whole."""
     epochs = 12
     config = resolve("biased-digits", "vanilla", 0, {**TINY, "epochs": epochs, "batch_size": 28})
     words = [sys.executable, "-m", "fairflac", "train", "biased-digits", "vanilla", "--devices", "4", "--no-report"]
