@@ -105,6 +105,8 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         ("guess_counts", np.full((2, 2), np.inf)),
         ("guess_counts", np.zeros((2, 2))),
         ("score", np.full(4, np.nan)),
+        ("images", np.array(["a", "b"])),
+        ("min_cell", {"tone": np.array(["a", "b"])}),
         ("bias", {"tone": np.zeros(4, int), "": np.zeros(4, int)}),
     ],
 )

@@ -93,6 +93,9 @@ class Predictions:
     def _goes_together(self) -> bool:
         """Has every column the length, shape, kind and range that metrics count on?"""
         classes, values = (self.y, self.prediction), [*self.bias.values(), *_given(self.guess)]
+        texts, counts = (self.images, *self.repeats.values()), self.min_cell.values()
+        if not all(isinstance(one, str) for one in texts) or not all(isinstance(one, int) for one in counts):
+            return False
         labels = all(_is(column, 1, "biu") for column in (self.index, *classes, *values))
         rest = _is(self.score, 1, "f") and _is(self.features, 2, "f")
         if not (labels and rest and all(_is(column, 1, "b") for column in self.aligned.values())):
