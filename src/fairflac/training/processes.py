@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 from functools import cache
 from typing import NoReturn
 
@@ -30,8 +29,8 @@ def tell_first(message: str) -> None:
 
 
 def why_lost() -> str:
-    """After a message between processes has failed."""
-    with suppress(RuntimeError, ValueError):  # the store is gone with the first process, or was not there yet
+    """After a message between processes has failed. Only the first asks: it holds the store."""
+    if dist.is_initialized() and dist.get_rank() == 0:
         store = dist.distributed_c10d._get_default_store()
         if store.check([SAID]):
             return str(store.get(SAID).decode())
