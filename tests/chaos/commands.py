@@ -76,7 +76,7 @@ def _reproduce(inputs: Path) -> list[str]:
     return ["reproduce", "table11", "--only", "vanilla,flac", "--runs", "runs", "--data", "data", "-o", "out"]
 
 
-TENSORBOARD = "torch.utils.tensorboard"
+TENSORBOARD = "tensorboard.summary.writer.record_writer"
 COMMANDS = {
     command.name: command
     for command in (

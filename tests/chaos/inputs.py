@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import platform
 import random
+import re
 import shutil
 import signal
 import sys
@@ -87,6 +88,7 @@ def try_one(world: World, folder: Path, name: str, number: int, seed: int, keep:
 
 
 RAW = (f"<script>alert({MARK})", f"<img src=x onerror=alert({MARK})", f"<svg onload=alert({MARK})")
+CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = f"[x](javascript:alert({MARK}))"  # in Markdown; elsewhere it is text
 
 
@@ -95,6 +97,8 @@ def _unescaped(folder: Path) -> str:
     for path in folder.rglob("*"):
         if path.suffix in (".html", ".md", ".svg"):
             text = path.read_text()
+            if path.suffix == ".md":  # what is in a block of code is text
+                text = CODE.sub("", text)
             if found := next((one for one in (*RAW, *[LINK] * (path.suffix == ".md")) if one in text), None):
                 return f"{path.name} has {found}"
         if path.suffix == ".csv":
@@ -117,6 +121,7 @@ def _worker(pipe: Connection, root: Path, seed: int, keep: bool) -> None:
     for number in STOPS:
         signal.signal(number, signal.SIG_IGN)  # it ends with who started it
     os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ["FAIRFLAC_DATA"] = str(root / "world" / "data")  # where no --data is given
     (root / "tmp").mkdir(exist_ok=True)
     tempfile.tempdir = os.environ["TMPDIR"] = str(root / "tmp")  # where temporary files may go
     faulthandler.enable(open(root / "crash", "w"))  # noqa: SIM115 (open as long as the process)

@@ -147,9 +147,8 @@ def vanished(arena: Arena, command: str) -> None:
         victim.wait()
         shutil.rmtree(trial.folder)
         trial.folder.mkdir()
-        _then_again(
-            arena, "folder vanishes", trial, victim, "no such file or folder", "is gone", "has this run", "is not in"
-        )
+        gone = ("no such file or folder", "is gone", "has this run", "is not in", "has no images")
+        _then_again(arena, "folder vanishes", trial, victim, *gone)
 
 
 def clock(arena: Arena, command: str) -> None:

@@ -1,10 +1,13 @@
+import errno
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -87,12 +90,50 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         _ = Run(tmp_path).predictions
 
 
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("y", np.full(4, -1)),
+        ("y", np.full(4, 10**9)),
+        ("y", np.zeros(2, int)),
+        ("prediction", np.array(list("abcd"))),
+        ("score", np.zeros((4, 1))),
+        ("features", np.zeros(4)),
+        ("guess", np.full(4, 0.5)),
+        ("guess_counts", np.full((2, 2), "a")),
+        ("guess_counts", np.ones((1, 2))),
+        ("guess_counts", np.full((2, 2), np.inf)),
+        ("guess_counts", np.zeros((2, 2))),
+        ("score", np.full(4, np.nan)),
+        ("images", np.array(["a", "b"])),
+        ("min_cell", {"tone": np.array(["a", "b"])}),
+        ("bias", {"tone": np.zeros(4, int), "": np.zeros(4, int)}),
+    ],
+)
+def test_predictions_that_metrics_could_not_count_are_damaged(tmp_path: Path, column: str, values: Any) -> None:
+    whole = replace(table(), guess=np.zeros(4, int), guess_counts=np.ones((2, 2)))
+    whole.save(tmp_path / "predictions.npz")
+    assert Run(tmp_path).predictions.guess is not None
+    replace(whole, **{column: values}).save(tmp_path / "predictions.npz")
+    with pytest.raises(UserError, match="is damaged: delete 'done' beside it"):
+        _ = Run(tmp_path).predictions
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe{\0", b"[]", b"{", b"3"])
 def test_damaged_text_is_one_line(tmp_path: Path, content: bytes) -> None:
     for name, part in {"config.toml": "config", "result.json": "result", "metrics.jsonl": "history"}.items():
         (tmp_path / name).write_bytes(content + b"\n[" * (name == "config.toml"))
         with pytest.raises(UserError, match=rf"{name}' is damaged"):
             getattr(Run(tmp_path), part)
+
+
+@pytest.mark.parametrize(
+    "content", [{"classes": True}, {"classes": [1]}, {"attributes": {"tone": 3}}, {"test": []}, {"seconds": "x"}]
+)
+def test_a_result_of_another_kind_is_damaged(tmp_path: Path, content: dict[str, object]) -> None:
+    write_text(tmp_path / "result.json", json.dumps({"test": {}, "seconds": 1, **content}))
+    with pytest.raises(UserError, match=r"result\.json' is damaged"):
+        _ = Run(tmp_path).result
 
 
 def test_a_lock_names_its_owner_and_ends_with_the_process(tmp_path: Path) -> None:
@@ -149,6 +190,21 @@ def test_leftovers_of_a_killed_process_are_swept_up(tmp_path: Path) -> None:
     leftover.write_bytes(b"half")
     run.begin("", {})
     assert not leftover.exists() and (tmp_path / "last.pt").exists(), name
+
+
+def test_where_nothing_can_be_locked_leftovers_are_swept_up_after_a_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    old, young = tmp_path / ".last.pt.a1b2c3d4", tmp_path / ".last.pt.e5f6a7b8"
+    for leftover in (old, young):
+        leftover.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    write_text(tmp_path / "last.pt", "whole")
+    assert not old.exists() and young.exists()
 
 
 def test_leftovers_beside_any_file_are_swept_up_but_not_those_at_work(tmp_path: Path) -> None:

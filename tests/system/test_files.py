@@ -57,6 +57,32 @@ def test_columns_that_do_not_go_together(folder_run: Run, tmp_path: Path, name: 
         LOADERS[name](tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    ("name", "column", "change"),
+    [
+        ("gallery.npz", "index", lambda old: old.astype(str)),
+        ("gallery.npz", "index", lambda old: old - 1000),
+        ("gallery.npz", "images", lambda old: old[..., None]),
+        ("gallery.npz", "names", lambda old: np.zeros(len(old))),
+        ("samples.npz", "y", lambda old: old + 0.5),
+        ("samples.npz", "images", lambda old: old.astype(float)),
+    ],
+)
+def test_columns_of_another_kind(
+    folder_run: Run, tmp_path: Path, name: str, column: str, change: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    with np.load(folder_run.path / name) as stored:
+        columns = dict(stored)
+    np.savez(tmp_path / name, **{**columns, column: change(columns[column])})
+    with pytest.raises(UserError, match="is damaged"):
+        LOADERS[name](tmp_path / name)
+
+
+def test_pictures_of_images_that_were_not_tested(folder_run: Run) -> None:
+    with pytest.raises(UserError, match="is damaged"):
+        Gallery.load(folder_run.gallery, tested=1)
+
+
 def test_one_array(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     np.save(path, np.arange(7))

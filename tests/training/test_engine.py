@@ -13,6 +13,7 @@ from fairflac.errors import Stopped, UserError
 from fairflac.metrics import accuracy
 from fairflac.metrics.predictions import Predictions
 from fairflac.system import checkpoint, hardware
+from fairflac.training import engine
 from fairflac.training.engine import Training
 from fairflac.training.evaluate import collapse_advice, predictions
 from fairflac.training.optimise import Optimisation
@@ -147,6 +148,18 @@ def test_a_checkpoint_of_another_config_is_refused(fabric: Fabric, tmp_path: Pat
     toy_training("vanilla", tmp_path, fabric, epochs=1).fit("vanilla", silent=True)
     with pytest.raises(UserError, match="does not belong to this run"):
         toy_training("vanilla", tmp_path, fabric, epochs=2, lr=0.5).fit("vanilla", silent=True)
+
+
+def test_every_process_goes_on_with_its_own_row_of_random_states() -> None:
+    drawn, states = [], []
+    for seed in range(4):
+        torch.manual_seed(seed)
+        states.append(torch.get_rng_state())
+        drawn.append(torch.rand(5))
+    rows = torch.stack(states)
+    for seed in range(4):
+        engine.set_generators({"cpu": rows[seed]})
+        assert torch.equal(torch.rand(5), drawn[seed])
 
 
 def test_a_run_resumed_inside_an_epoch_sees_the_same_images(

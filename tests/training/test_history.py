@@ -1,5 +1,6 @@
 """metrics.jsonl and TensorBoard's event files say the same."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,19 @@ def test_a_run_that_was_stopped_shows_every_epoch_once(tmp_path: Path) -> None:
     assert found["loss"] == [(1, 1.0), (2, 0.5), (3, pytest.approx(1 / 3))]
     assert found["validation/unbiased"] == [(1, 0.25), (2, 0.5), (3, 0.75)]
     assert set(found) == {"loss", "validation/unbiased", "validation/aligned/hue"}
+
+
+def test_a_folder_that_is_gone_is_one_line_and_no_traceback_of_a_thread(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tensorboard")
+    run = Run(tmp_path / "run")
+    run.path.mkdir()
+    with HistoryLog(run, "tensorboard") as log:
+        run.path.rename(tmp_path / "gone")
+        log.write(EPOCHS[:1])
+    assert threading.enumerate() == [threading.main_thread()]
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_without_tensorboard_there_is_metrics_jsonl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

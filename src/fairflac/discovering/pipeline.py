@@ -166,13 +166,16 @@ class SearchedImages:
 
     def features(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """By kind (len(rows), D), standardised as those of `self.rows` are."""
-        asked = self._own if rows is self.rows else self.source.rows(self.read, rows, self.cache, silent=self.silent)
+        asked = self._own if rows is self.rows else self._seen(rows, self.read.images.pixels[rows])
         return {name: standardised(features, self._own[name]) for name, features in asked.items()}
 
     @cached_property
     def _own(self) -> dict[str, np.ndarray]:
         """Those of `self.rows` as they are: to find them in the cache again, every image would be read again."""
-        return self.source.rows(self.read, self.rows, self.cache, silent=self.silent)
+        return self._seen(self.rows, self.pixels)
+
+    def _seen(self, rows: np.ndarray, pixels: Pixels) -> dict[str, np.ndarray]:
+        return self.source.rows(self.read, rows, pixels, self.cache, silent=self.silent)
 
     def told(self, groups: GuessedGroups, kind: str) -> Told:
         """Of a guess that was made of features of that kind; the images of the groups are those of `self.rows`."""
@@ -209,9 +212,10 @@ class _Source:
         """The best first."""
         return [*(one.says for one in self.extractors), *self.given]
 
-    def rows(self, read: ReadListing, rows: np.ndarray, cache: Path, *, silent: bool) -> dict[str, np.ndarray]:
-        """By kind (N, D), of some of the images that could be read."""
-        pixels = read.images.pixels[rows]
+    def rows(
+        self, read: ReadListing, rows: np.ndarray, pixels: Pixels, cache: Path, *, silent: bool
+    ) -> dict[str, np.ndarray]:
+        """By kind (N, D), of some of the images that could be read; `pixels`: theirs."""
         found = {one.says: extract(one, pixels, cache, silent=silent) for one in self.extractors}
         for name, table in self.given.items():
             found[name] = table[read.images.kept][rows]

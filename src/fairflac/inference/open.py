@@ -265,7 +265,7 @@ def _session(path: Path) -> Any:
     except ImportError:
         raise UserError('ONNX files are opened with onnxruntime: pip install "fairflac[onnx]"') from None
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors
+    options.log_severity_level = 4  # its errors are raised as well; beside that it would print them, in colours
     try:
         return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:

@@ -86,11 +86,48 @@ class Predictions:
             kind, _, attribute = name.partition(".")
             nested[kind][attribute] = columns.pop(name)
         table = cls(**nested, **columns)
-        by_row = [getattr(table, name) for name in COLUMNS] + [v for kind in BY_ROW for v in nested[kind].values()]
-        by_row += [] if table.guess is None else [table.guess]
-        if any(len(column) != len(table) for column in by_row):
+        if not table._goes_together():
             raise ValueError("its columns do not go together")
         return table
+
+    def _goes_together(self) -> bool:
+        """Has every column the length, shape, kind and range that metrics count on?"""
+        classes, values = (self.y, self.prediction), [*self.bias.values(), *_given(self.guess)]
+        texts, counts = (self.images, *self.repeats.values()), self.min_cell.values()
+        if not all(isinstance(one, str) for one in texts) or not all(isinstance(one, int) for one in counts):
+            return False
+        labels = all(_is(column, 1, "biu") for column in (self.index, *classes, *values))
+        rest = _is(self.score, 1, "f") and _is(self.features, 2, "f")
+        if not (labels and rest and all(_is(column, 1, "b") for column in self.aligned.values())):
+            return False
+        if self.aligned.keys() != self.bias.keys() or not {*self.min_cell, *self.repeats} <= self.bias.keys():
+            return False
+        by_row = (*classes, self.score, self.features, *values, *self.aligned.values())
+        if any(len(column) != len(self) for column in by_row):
+            return False
+        if not all(_within(column, 0) for column in classes) or not all(_within(column, -1) for column in values):
+            return False
+        return bool(np.isfinite(self.score).all()) and all(self._counted(n) for n in _given(self.guess_counts))
+
+    def _counted(self, n: np.ndarray) -> bool:
+        """Images by class and value, of which there are some."""
+        whole = _is(n, 2, "iuf") and self.y.max(initial=0) < len(n) and bool(np.isfinite(n).all())
+        return whole and bool(n.min(initial=0) >= 0 and n.sum() > 0)
+
+
+MOST_LABELS = 1 << 15  # classes or values; a table counts images by class, value and predicted class
+
+
+def _given(column: np.ndarray | None) -> list[np.ndarray]:
+    return [] if column is None else [column]
+
+
+def _is(column: Any, dimensions: int, kinds: str) -> bool:
+    return isinstance(column, np.ndarray) and column.ndim == dimensions and column.dtype.kind in kinds
+
+
+def _within(column: np.ndarray, least: int) -> bool:
+    return bool(column.min(initial=least) >= least and column.max(initial=0) < MOST_LABELS)
 
 
 # (...) floats, one for each resample: what a metric is of `Counts` with such axes.

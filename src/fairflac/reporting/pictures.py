@@ -186,7 +186,7 @@ def example_images(
     without = [name for name in tables if not galleries[name].exists()]
     if without:
         return f"There are no images to show: {', '.join(without)} kept none of its test images. Train it anew."
-    kept = {name: Gallery.load(galleries[name]) for name in tables}
+    kept = {name: Gallery.load(galleries[name], len(table)) for name, table in tables.items()}
     surest = {name: _surest(table, kept[name]) for name, table in tables.items()}
     table = next(iter(tables.values()))
     common = _sorted(_common(list(kept.values())), table)

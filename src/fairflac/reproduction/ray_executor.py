@@ -8,6 +8,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -79,11 +80,11 @@ def _connected(address: str | None) -> Iterator[None]:
         ray.shutdown()
 
 
-def _check_reachable(address: str) -> None:
+def _check_reachable(address: str, timeout: float = 10) -> None:
     """Ray itself would try for a quarter of an hour to reach a machine that is not there."""
     host, _, port = address.rpartition(":")
     if host and port.isdigit():
-        socket.create_connection((host, int(port)), timeout=10).close()
+        socket.create_connection((host, int(port)), timeout=timeout).close()
 
 
 def _run_store(workspace: Workspace) -> "ActorHandle[RunStore]":
@@ -120,6 +121,34 @@ def _work(
     return run_job_on_copy(config, workspace, call_store)
 
 
+# How long the head may be out of reach: after 60 s Ray ends this process, in its own words.
+HEAD_SECONDS, LOOK_SECONDS, ANSWER_SECONDS = 20.0, 5.0, 5.0
+
+
+class _Head:
+    """The machine that a cluster was started on, without which it starts nothing."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.asked = self.answered = time.monotonic()
+
+    def check(self) -> None:
+        """Asks now and then; an error once it has not answered for too long."""
+        now = time.monotonic()
+        if now - self.asked < LOOK_SECONDS:
+            return
+        self.asked = now
+        try:
+            _check_reachable(self.address, timeout=ANSWER_SECONDS)
+            self.answered = now
+        except OSError:
+            if now - self.answered > HEAD_SECONDS:
+                raise UserError(
+                    f"the head of the Ray cluster, '{self.address}', is gone: start a cluster again, then give the "
+                    "same command; finished runs are kept, others go on from their last checkpoint"
+                ) from None
+
+
 class _TaskPool:
     """Starts a task for every run that is ready; Ray lets them wait until a machine is free."""
 
@@ -128,22 +157,21 @@ class _TaskPool:
     def __init__(self, executor: RayExecutor, store: "ActorHandle[RunStore] | None") -> None:
         import ray
 
-        self.store = store
+        self.store, self.head = store, _Head(ray.get_runtime_context().gcs_address)
         self.plugins = plugins.texts()
         self.task: Any = ray.remote(num_cpus=executor.cpus, num_gpus=executor.gpus, max_retries=0)(_work)
 
     def start(self, job: Job, workspace: Workspace) -> "_Task":
         answer = self.task.remote(job.config, workspace, self.store, self.plugins, typed_words())
-        return _Task(answer, job, workspace, self.store)
+        return _Task(answer, job, workspace, self)
 
 
 class _Task:
     """A worker somewhere in the cluster."""
 
-    def __init__(
-        self, answer: "ObjectRef[JobResult]", job: Job, workspace: Workspace, store: "ActorHandle[RunStore] | None"
-    ) -> None:
-        self.answer, self.key, self.run, self.store = answer, job.key, workspace.run(job.config), store
+    def __init__(self, answer: "ObjectRef[JobResult]", job: Job, workspace: Workspace, pool: _TaskPool) -> None:
+        self.answer, self.key, self.run = answer, job.key, workspace.run(job.config)
+        self.store, self.head = pool.store, pool.head
 
     def at_work(self) -> bool:
         return self.run.owner.exists()
@@ -152,6 +180,7 @@ class _Task:
         import ray
         from ray.exceptions import RayError, TaskCancelledError
 
+        self.head.check()
         if not ray.wait([self.answer], timeout=0)[0]:
             return None
         try:

@@ -26,6 +26,11 @@ from fairflac.system.parse import parse_json, parse_toml
 
 CONFIG, LOCK = "config.toml", "lock"
 SILENT_SECONDS = 900.0  # after which a process of another machine is taken for gone: training writes every five minutes
+# What `result.json` holds; an earlier version did not write all of it.
+RESULT: dict[str, Any] = dict.fromkeys(("dataset", "method", "target", "selection", "bias_model"), str)
+RESULT |= dict.fromkeys(("test", "validation", "bias_model_quality", "attributes"), dict)
+RESULT |= dict.fromkeys(("classes", "training_images"), list)
+RESULT |= {"seed": int, "seconds": int | float, "attribute_labels": int | float, "from_scratch": bool}
 CHOICE = "choice.json"  # in the folder that `debias` leaves: which run it kept, and why
 
 
@@ -125,7 +130,13 @@ class Run:
 
     @property
     def result(self) -> dict[str, Any]:
-        return self._read_json("result.json")
+        found = self._read_json("result.json")
+        if any(name in found and not isinstance(found[name], kind | None) for name, kind in RESULT.items()):
+            raise _damaged(self.path / "result.json")
+        for names in (found.get("classes") or [], *(found.get("attributes") or {}).values()):
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise _damaged(self.path / "result.json")
+        return found
 
     @property
     def history(self) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from fairflac.errors import UserError
 from fairflac.metrics.representation import subsample
-from fairflac.system.files import read_all, read_columns, replacing
+from fairflac.system.files import BYTES, FLAGS, TEXTS, WHOLE_NUMBERS, read_all, read_columns, replacing
 
 if TYPE_CHECKING:  # a report reads a gallery and needs no torch
     from fairflac.data.base import BiasedDataset
@@ -56,9 +56,15 @@ class Gallery:
             np.savez_compressed(stream, index=self.index, images=self.images, names=self.names.astype(str), **more)
 
     @classmethod
-    def load(cls, path: Path) -> "Gallery":
-        index, images, names = read_columns(path, ("index", "images", "names"), DAMAGED)
-        return cls(index, images, names, Overview.load(path))
+    def load(cls, path: Path, tested: int | None = None) -> "Gallery":
+        """`tested`: how many images were, where that is known."""
+        columns = {"index": (1, WHOLE_NUMBERS), "images": (4, BYTES), "names": (1, TEXTS)}
+        index, images, names = read_columns(path, columns, DAMAGED)
+        overview = Overview.load(path)
+        for rows in (index, *([overview.index] if overview else [])):
+            if rows.min(initial=0) < 0 or (tested is not None and rows.max(initial=-1) >= tested):
+                raise UserError(f"'{path}' is damaged: {DAMAGED}")
+        return cls(index, images, names, overview)
 
 
 MOST_SHOWN = 10_000  # images of an overview
@@ -92,6 +98,8 @@ class Overview:
             if "overview_index" not in stored:
                 return None
             index, file, columns, ratio = (stored[f"overview_{name}"] for name in cls.__dataclass_fields__)
+            if index.ndim != 1 or index.dtype.char not in WHOLE_NUMBERS or file.dtype.char not in BYTES:
+                raise ValueError("it is no overview")
             return cls(index, file, int(columns), float(ratio))
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"'{path}' is damaged: {DAMAGED}") from error
@@ -172,4 +180,5 @@ class Samples:
 
     @classmethod
     def load(cls, path: Path) -> "Samples":
-        return cls(*read_columns(path, ("images", "y", "conflicting"), "delete it, and reports do without"))
+        columns = {"images": (4, BYTES), "y": (1, WHOLE_NUMBERS), "conflicting": (1, FLAGS)}
+        return cls(*read_columns(path, columns, "delete it, and reports do without"))

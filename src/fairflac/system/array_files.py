@@ -48,9 +48,9 @@ def computed_arrays(paths: Sequence[Path], rows: int, key: str, parts: Parts) ->
                     os.fsync(stream.fileno())
                 write_text(progress, json.dumps({"key": key, "rows": done}))
                 safe = done
+    progress.unlink()  # first: once the arrays are there nobody would sweep it up
     for path, whole in zip(paths, begun, strict=True):
         os.replace(whole, path)
-    progress.unlink()
     return [read_mapped(path) for path in paths]
 
 

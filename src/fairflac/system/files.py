@@ -6,8 +6,9 @@ Arrays are read out of npy and npz files without unpickling anything. numpy is i
 import errno
 import os
 import tempfile
+import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
@@ -51,6 +52,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 TEMPORARY = "????????"  # how names of `mkstemp` end
+ABANDONED = 86400.0  # seconds since a temporary file was written to: where nothing can be locked, its process is gone
 
 
 def _temporary(path: Path) -> tuple[int, str]:
@@ -66,18 +68,21 @@ def _sweep(path: Path) -> None:
     """Remove what killed processes left of earlier attempts to write this file."""
     for leftover in path.parent.glob(f".{escape(path.name)}.{TEMPORARY}"):
         with suppress(OSError), leftover.open("r+b") as stream:
-            if _locked(stream.fileno(), wait=False):
+            locked = _locked(stream.fileno(), wait=False)
+            if locked or (locked is None and time.time() - leftover.stat().st_mtime > ABANDONED):
                 leftover.unlink()
 
 
-def _locked(handle: int, *, wait: bool) -> bool:
-    """False also where there are no such locks; nothing is swept up there."""
+def _locked(handle: int, *, wait: bool) -> bool | None:
+    """False: another process has it; None: there are no such locks here."""
     try:
         import fcntl
 
         fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
+    except BlockingIOError:
         return False
+    except (ImportError, OSError):
+        return None
     return True
 
 
@@ -183,15 +188,23 @@ def read_all(path: Path) -> "dict[str, Array]":
         return {name: stored[name] for name in stored.files}
 
 
-def read_columns(path: Path, names: Sequence[str], advice: str) -> "list[Array]":
-    """Arrays of equal length in an npz file; if it is damaged, one line that ends with `advice`."""
+WHOLE_NUMBERS, BYTES, FLAGS, TEXTS = "bBhHiIlLqQ", "B", "?", "U"  # kinds of a column, in numpy's letters
+
+
+def read_columns(path: Path, columns: Mapping[str, tuple[int, str]], advice: str) -> "list[Array]":
+    """Arrays of equal length in an npz file, each with so many dimensions and of such a kind; if it is damaged, one
+    line that ends with `advice`."""
     try:
-        columns = read_arrays(path, *names)
-        if len({column.shape[:1] for column in columns}) > 1:
+        found = read_arrays(path, *columns)
+        fit = all(
+            one.ndim == dimensions and one.dtype.char in kind
+            for one, (dimensions, kind) in zip(found, columns.values(), strict=True)
+        )
+        if not fit or len({len(one) for one in found}) > 1:
             raise ValueError("its columns do not go together")
     except ValueError as error:
         raise UserError(f"'{path}' is damaged: {advice}") from error
-    return columns
+    return found
 
 
 @contextmanager

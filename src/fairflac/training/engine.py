@@ -28,6 +28,7 @@ from fairflac.system.progress import meter, stop_requests
 from fairflac.training.evaluate import collapse_advice, predictions
 from fairflac.training.history import HistoryLog
 from fairflac.training.optimise import Optimisation
+from fairflac.training.processes import end_together
 from fairflac.types import Batch
 
 # Between two checkpoints: inside an epoch, and at the end of one. What a killed run has to do again costs no more, and
@@ -38,11 +39,14 @@ logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # what it does 
 
 def make_fabric(precision: str = "32-true", devices: int = 1, num_nodes: int = 1) -> Fabric:
     """Device, processes and the precision of training; launched, so that collectives work from here on."""
+    several = devices * num_nodes > 1
+    if several:
+        end_together()
     fabric = Fabric(
         accelerator=best_device(),
         devices=devices,
         num_nodes=num_nodes,
-        strategy="ddp" if devices * num_nodes > 1 else "auto",
+        strategy="ddp" if several else "auto",
         precision=precision,  # type: ignore[arg-type]
     )
     fabric.launch()
@@ -76,7 +80,7 @@ def set_generators(states: dict[str, Tensor]) -> None:
     """Those of a device that is not here have nothing to go on with."""
     for kind, state in states.items():
         if kind in ("cpu", best_device()):
-            _of(kind).set_rng_state(state)
+            _of(kind).set_rng_state(state.clone())  # of a row of a table torch 2.13 reads past its end
 
 
 def _of(kind: str) -> Any:

@@ -6,11 +6,14 @@ are first written to.
 
 import json
 import os
+import socket
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Literal, Protocol, get_args
+from uuid import uuid4
 
 from fairflac.config.run_config import RunConfig
 from fairflac.errors import UserError, unknown
@@ -120,20 +123,34 @@ class HistoryLog:
 
 
 class _TensorBoard:
-    """A run that goes on shows its first epochs anew, and TensorBoard drops the old ones."""
+    """A run that goes on shows its first epochs anew, and TensorBoard drops the old ones.
+
+    An event file of our own: the writer of torch has a thread, which prints a traceback when the folder is gone.
+    """
 
     def __init__(self, run: Run) -> None:
-        from torch.utils.tensorboard import SummaryWriter
+        from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboard.summary.writer.record_writer import RecordWriter
 
-        self.writer: Any = SummaryWriter(run.path / "tensorboard", purge_step=1)
+        self.event, self.summary, self.writer = Event, Summary, RecordWriter
+        folder = run.path / "tensorboard"
+        folder.mkdir(exist_ok=True)
+        self.path = folder / f"events.out.tfevents.{time.time():.0f}.{socket.gethostname()}.{os.getpid()}.{uuid4()}"
+        self._add({"file_version": "brain.Event:2"}, {"step": 1, "session_log": SessionLog(status=SessionLog.START)})
 
     def write(self, numbers: Mapping[str, float], epoch: int) -> None:
-        for name, value in numbers.items():
-            self.writer.add_scalar(name, value, epoch)
-        self.writer.flush()
+        values = [self.summary.Value(tag=name, simple_value=value) for name, value in numbers.items()]
+        self._add({"step": epoch, "summary": self.summary(value=values)})
+
+    def _add(self, *events: dict[str, Any]) -> None:
+        with self.path.open("ab") as stream:
+            records: Any = self.writer(stream)
+            for content in events:
+                records.write(self.event(wall_time=time.time(), **content).SerializeToString())
 
     def close(self, finished: bool) -> None:
-        self.writer.close()
+        pass
 
 
 class _Experiment:

@@ -37,6 +37,7 @@ from fairflac.training.engine import Training, TrainingState, in_precision, make
 from fairflac.training.evaluate import EVALUATION_BATCH, collapse_advice, predictions
 from fairflac.training.history import HistoryLog, check_logger
 from fairflac.training.precision import check_precision, choose_precision
+from fairflac.training.processes import tell_first, why_lost
 from fairflac.types import Batch
 
 NO_WEIGHTS = (
@@ -70,15 +71,18 @@ def train_config(
         _check_images(config, run)
         return run
     check_logger(workspace.logger)
-    fabric = make_fabric(devices=devices, num_nodes=num_nodes)
     try:
+        fabric = make_fabric(devices=devices, num_nodes=num_nodes)
         with stages():
             expect(stage_work([config], workspace))
             _complete(config, workspace, fabric, resume, bias_label(config) if as_bias_model else None)
-    except RuntimeError as error:  # from a message between processes: what ended the first one is for it to tell
-        if fabric.is_global_zero or ("gloo" not in str(error) and not isinstance(error, torch.distributed.DistError)):
+    except UserError as error:
+        tell_first(str(error))
+        raise
+    except RuntimeError as error:
+        if "gloo" not in str(error) and not isinstance(error, torch.distributed.DistError):
             raise
-        raise UserError("the first process ended with an error: see its message") from None
+        raise UserError(why_lost()) from error  # from a message between processes
     return run if fabric.is_global_zero else None
 
 

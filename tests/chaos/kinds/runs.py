@@ -4,6 +4,7 @@ import io
 import json
 import random
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +20,22 @@ TEXTS = (".json", ".jsonl", ".toml", ".txt")
 
 def _damage_file(rng: random.Random, path: Path, case: Path) -> None:
     content = path.read_bytes()
-    if path.suffix in TEXTS and rng.random() < 0.7:
-        if path.suffix == ".json" and rng.random() < 0.4:
-            content = json.dumps(_other_value(rng, json.loads(content))).encode()
-        else:
-            content = encoded(misspelt(rng, content.decode()))
-    elif path.suffix == ".npz" and rng.random() < 0.6:
-        content = _other_arrays(rng, content)
-    elif path.suffix == ".pt" and rng.random() < 0.6:
-        content = zip_damaged(rng, content, case)
-    else:
-        content = damaged(rng, content)
-    path.write_bytes(content)
+    try:
+        path.write_bytes(_damaged_as_what_it_is(rng, path.suffix, content, case))
+    except (ValueError, EOFError, zipfile.BadZipFile):  # it was damaged before
+        path.write_bytes(damaged(rng, content))
+
+
+def _damaged_as_what_it_is(rng: random.Random, suffix: str, content: bytes, case: Path) -> bytes:
+    if suffix in TEXTS and rng.random() < 0.7:
+        if suffix == ".json" and rng.random() < 0.4:
+            return json.dumps(_other_value(rng, json.loads(content))).encode()
+        return encoded(misspelt(rng, content.decode()))
+    if suffix == ".npz" and rng.random() < 0.6:
+        return _other_arrays(rng, content)
+    if suffix == ".pt" and rng.random() < 0.6:
+        return zip_damaged(rng, content, case)
+    return damaged(rng, content)
 
 
 def _other_value(rng: random.Random, found: Any) -> Any:

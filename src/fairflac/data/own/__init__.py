@@ -1,6 +1,7 @@
 """A user's own images by path, in a folder, listed in a table, or in its rows; and what a run would see of them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,6 +50,8 @@ def check_own_images(
     lines: list[str] = []
     warnings: list[str] = []
     read = reading.read(listing, warnings.append)
+    nothing = np.zeros((len(read.images.kept), 1, 1, 3), np.uint8)  # splits are counted, and need no pixels in memory
+    read = replace(read, images=replace(read.images, pixels=nothing))
     for split in ("train", "validation", "test"):
         part = split_of(read, classes, reading, split)
         if part is None:

@@ -90,7 +90,7 @@ class SharedGallery:
         tables = {name: run.predictions for name, run in models.items()}
         if not all(table.bias for table in tables.values()):
             raise NothingToDraw("no attribute of the test images is known")
-        galleries = [Gallery.load(run.gallery) for run in models.values()]
+        galleries = [Gallery.load(run.gallery, len(tables[name])) for name, run in models.items()]
         index, images = galleries[0].index, galleries[0].images
         for other in galleries[1:]:
             both, mine, its = np.intersect1d(index, other.index, return_indices=True)
