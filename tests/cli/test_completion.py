@@ -36,7 +36,7 @@ def test_names_of_datasets(shell: str) -> None:
     ("words", "expected"),
     [
         (["tr"], ["train"]),
-        (["train", "biased-digits", "flac"], ["flac", "flac-b"]),
+        (["train", "biased-digits", "flac"], ["flac", "flac-b", "flac-plus"]),
         (["tune", "biased-digits", "fairkl"], ["fairkl", "fairkl-lu"]),
         (["train", "biased-digits", "flac", "--set", "alp"], ["alpha="]),
         (["train", "biased-digits", "flac", "--set", "net=res"], ["net=resnet18"]),

@@ -42,12 +42,12 @@ def test_a_folder_that_is_gone_is_one_line_and_no_traceback_of_a_thread(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("tensorboard")
-    run = Run(tmp_path / "run")
+    run, before = Run(tmp_path / "run"), set(threading.enumerate())  # other tests' libraries have threads too
     run.path.mkdir()
     with HistoryLog(run, "tensorboard") as log:
         run.path.rename(tmp_path / "gone")
         log.write(EPOCHS[:1])
-    assert threading.enumerate() == [threading.main_thread()]
+        assert set(threading.enumerate()) <= before
     assert capsys.readouterr().err.count("\n") == 1
 
 

@@ -60,6 +60,7 @@ def test_values_of_python() -> None:
     [
         ("flac", {"alpha": Range(10.0, 1000.0)}),
         ("flac-b", {"alpha": Range(10.0, 1000.0)}),
+        ("flac-plus", {"strength": Range(0.655172, 0.994764)}),  # 1.9 to 1 and 190 to 1
         ("cgl", {"lam": Range(0.1, 10.0)}),  # not the share of labels, which is what one has
         ("jtt", {"lambda_up": Range(5.0, 500.0)}),
         ("lff", {"gce_q": Range(0.07, 1.0)}),  # up to its limit

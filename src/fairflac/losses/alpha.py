@@ -22,8 +22,8 @@ class GradientBalance(nn.Module):
 
     Example:
         >>> balance, features = GradientBalance(0.5), torch.ones(4, 2, requires_grad=True)
-        >>> balance(features.sum(), 0.1 * features.sum(), features)
-        tensor(10.)
+        >>> balance(features.sum(), 0.25 * features.sum(), features)
+        tensor(4.)
     """
 
     norms: Tensor  # (2,) running means, of the task and of FLAC; 0 before the first step

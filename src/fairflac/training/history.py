@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Literal, Protocol, get_args
-from uuid import uuid4
 
 from fairflac.config.run_config import RunConfig
 from fairflac.errors import UserError, unknown
@@ -136,7 +135,8 @@ class _TensorBoard:
         self.event, self.summary, self.writer = Event, Summary, RecordWriter
         folder = run.path / "tensorboard"
         folder.mkdir(exist_ok=True)
-        self.path = folder / f"events.out.tfevents.{time.time():.0f}.{socket.gethostname()}.{os.getpid()}.{uuid4()}"
+        # TensorBoard reads files in the order of their names.
+        self.path = folder / f"events.out.tfevents.{time.time_ns()}.{socket.gethostname()}.{os.getpid()}"
         self._add({"file_version": "brain.Event:2"}, {"step": 1, "session_log": SessionLog(status=SessionLog.START)})
 
     def write(self, numbers: Mapping[str, float], epoch: int) -> None:

@@ -142,7 +142,8 @@ def default_space(config: RunConfig) -> Space:
     """A decade below and above the recipe's value of the method's first weight.
 
     That is its first number above 0 without an upper limit, such as alpha of FLAC; constructors begin with what weighs
-    the terms of the loss. A method that has only numbers with a limit, as GCE, has the first of these searched.
+    the terms of the loss. A method that has only numbers with a limit, as GCE, has the first of these searched; of a
+    share below 1, such as strength of FLAC-plus, the decades are those of share / (1 - share).
     """
     fields = options_of(METHODS[config.method]).model_fields
     limits = {
@@ -151,14 +152,18 @@ def default_space(config: RunConfig) -> Space:
         if isinstance(value, float) and value > 0
     }
     free = [key for key, found in limits.items() if not found.keys() & {Le, Lt}]
-    limited = [key for key, found in limits.items() if Le in found]
+    limited = [key for bound in (Le, Lt) for key, found in limits.items() if bound in found]
     if not free + limited:
         raise UserError(
             f"'{config.method}' has no weight to search: name a setting to search, for example lr=1e-4:1e-2"
         )
     key = (free + limited)[0]
     value = config.method_options[key]
-    highest = limits[key][Le].le if key in limited else math.inf
+    if Lt in limits[key]:
+        odds = value / (1 - value)
+        low, high = (_short(one / (1 + one)) for one in (odds / DECADE, odds * DECADE))
+        return {key: Range(low, high)}
+    highest = limits[key][Le].le if Le in limits[key] else math.inf
     return {key: Range(_short(value / DECADE), min(_short(value * DECADE), highest))}
 
 
