@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairflac.reporting.checks import alarms, sentences, validated
+from fairflac.reporting.checks import alarm_lines, alarms, validated
 from fairflac.reporting.page import render
 from fairflac.system.tables import escape_markdown
 from reporting.hand_made import CLASSES, MakeRun, table
@@ -23,18 +23,25 @@ def test_a_drop_that_chance_does_not_explain(make_run: MakeRun) -> None:
     unlabelled = table(0.4, 0.4, attributes=())
     run = make_run("vanilla", unlabelled, results=results(0.8))
     (alarm,) = alarms(run)
-    assert "right on 80.0 % (76.0–83.8, n = 400) of the validation images and on 40.0 % (" in alarm.fact
-    assert "40.0 points less" in alarm.fact and "of another kind" in alarm.advice and "fairflac audit" in alarm.advice
-    assert [" ".join(alarm[:2])] == sentences([alarm])
-    first, second = sentences([*alarms(run, "a"), *alarms(run, "b")])
-    assert "another kind" not in first and "another kind" in second  # once is enough
+    assert ("right on the validation images", "80.0 % (76.0–83.8, n = 400)") in alarm.numbers
+    ((sentence, validation, test, lost),) = alarm_lines([alarm])
+    assert sentence.startswith("The vanilla model is clearly worse on the test images than on the validation images.")
+    assert "of another kind" in sentence and "fairflac audit" in sentence and not re.search(r"\d", sentence)
+    assert (
+        validation.endswith("n = 400)")
+        and test.startswith("right on the test images: 40.0 %")
+        and "40.0 points" in lost
+    )
+    first, second = alarm_lines([*alarms(run, "a"), *alarms(run, "b")])
+    assert "another kind" not in first[0] and "another kind" in second[0]  # once is enough
     assert alarms(make_run("vanilla", unlabelled, results=results(0.45))) == []  # may be chance
     assert alarms(make_run("vanilla", unlabelled, results=results(0.8, n=5))) == []
 
 
 def test_a_known_shortcut_that_explains_it_is_named(make_run: MakeRun) -> None:
     (alarm,) = alarms(make_run("vanilla", table(0.95, 0.3), results=results(0.9)))
-    assert alarm.shortcut and "it is the hue, for it is right on 95.0 %" in alarm.fact
+    assert alarm.shortcut and alarm.says.endswith("because of the hue")
+    assert [number[:6] for what, number in alarm.numbers if what.startswith("of ")] == ["95.0 %", "30.0 %"]
     assert not alarm.advice
     (other,) = alarms(make_run("vanilla", table(0.4, 0.3), results=results(0.9)))  # it is worse there as well
     assert not other.shortcut and "another kind" in other.advice
@@ -88,15 +95,16 @@ def test_no_better_than_one_answer_for_all(make_run: MakeRun) -> None:
     guessing = table(0.25, 0.25, attributes=())
     stored = {"training_images": [5, 60, 5, 5], **NAMES}
     (alarm,) = alarms(make_run("vanilla", guessing, results=stored), "vanilla (a1)")
-    assert alarm.fact.startswith("The vanilla (a1) model is no better than always saying “bee”")
-    assert "right on 25.0 %" in alarm.fact and "that answer on 25.0 %." in alarm.fact
+    ((sentence, right, usual),) = alarm_lines([alarm])
+    assert sentence.startswith("The vanilla (a1) model is no better than always saying “bee”")
+    assert "the model: 25.0 %" in right and usual.startswith("that answer: 25.0 %")
     assert alarms(make_run("vanilla", table(0.5, 0.5, attributes=()), results=stored)) == []
     assert alarms(make_run("vanilla", guessing)) == []  # an older run
     reads = table(1.0, 0.0)  # as right in all, and it has learnt the shortcut, which is said elsewhere
     assert alarms(make_run("vanilla", reads, results=stored)) == []
     always_bee = reads.take(np.flatnonzero(reads.bias["hue"] == 1))  # the hue goes with the class for bees alone
     assert set(always_bee.prediction.tolist()) == {1}
-    assert "no better than always saying" in alarms(make_run("vanilla", always_bee, results=stored))[0].fact
+    assert "no better than always saying" in alarms(make_run("vanilla", always_bee, results=stored))[0].says
     assert alarms(make_run("vanilla", guessing, results=stored, target="hue")) == []  # a bias model is no result
 
 

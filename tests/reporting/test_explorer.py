@@ -1,15 +1,17 @@
 """What the maps of all test images are told: every image with its class, group, answers and neighbours."""
 
 from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fairflac.metrics.representation import nearest
-from fairflac.reporting.explorer import NOWHERE, Explorer, explorer, grouping
+from fairflac.reporting.explorer import NOWHERE, Explorer, Grouping, explorer, grouping
 from fairflac.reporting.naming import Names
 from fairflac.reporting.pictures import ExampleImages, example_images
+from fairflac.reporting.verdict import GuessedModels
 from fairflac.runs.gallery import Gallery, Overview
 from reporting.hand_made import gallery, photos, table
 from reporting.test_pictures_sprite import decoded
@@ -135,3 +137,16 @@ def test_images_between_those_of_the_map_lie_beside_their_like() -> None:
 def test_shares_of_the_nearest_are_said_of_each_model(made: Explorer) -> None:
     vanilla, flac = made.shares
     assert vanilla.startswith("vanilla class ") and "hue 100.0 %" in vanilla and "class 100.0 %" in flac
+
+
+def guessed(*names: str) -> Grouping | None:
+    table = replace(FIRST, bias={}, aligned={}, min_cell={}, guess=FIRST.bias["hue"], guess_counts=None)
+    values = GuessedModels(FIRST.bias["hue"], FIRST.y != FIRST.bias["hue"], True, False, {}, {}, None)
+    return grouping(table, Names(NAMES.classes, {}, list(names)), values)
+
+
+def test_a_guess_has_the_name_that_the_table_of_groups_gives_it() -> None:
+    found = guessed("young", "old", "1", "2")
+    assert found and found.names == ["young", "old", "1", "2"] and not found.note
+    several = guessed("1+1", "1+2", "2+1", "2+2")
+    assert several and several.names[1] == "1+2" and "“1+1” is the first of all" in several.note

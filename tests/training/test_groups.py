@@ -51,6 +51,7 @@ def test_a_run_needs_no_bias_model(bars: Path, tmp_path: Path, method: str, chan
     assert run.result["attribute_labels"] == pytest.approx(10 / 80)
     table = run.predictions
     assert table.guess is not None and table.guess_counts is not None
+    assert run.result["guess_values"] == ["0", "1"]  # as the table calls them
     assert set(table.guess.tolist()) == {0, 1} and table.guess_counts.sum() + len(table) < 80  # some validate
     assert (table.guess == table.y).mean() > 0.6  # the ground goes with the class
 

@@ -66,13 +66,13 @@ def train_command(
     if run is None:
         return  # another process reports
 
-    from fairflac.reporting.checks import alarms, sentences
+    from fairflac.reporting.checks import alarm_lines, alarms
     from fairflac.reporting.results import rows
     from fairflac.reporting.text import as_json, as_text
 
     table = rows([run])
-    for words in sentences(alarms(run)):
-        echo(f"{words}\n", err=json)
+    for lines in alarm_lines(alarms(run)):
+        echo("\n  ".join(lines) + "\n", err=json)
     if table:
         echo(as_json(table) if json else as_text(table))
     else:  # a bias model: it has no groups, and is no row of results

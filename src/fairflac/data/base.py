@@ -33,6 +33,7 @@ class BiasedDataset:
     split: Split
     task: TaskSpec
     guess: np.ndarray | None = None  # (N,) int64 values that were found or guessed (`groups.csv`); None: there are none
+    guess_values: tuple[str, ...] = ()  # what these are called
 
     def __post_init__(self) -> None:
         guess = () if self.guess is None else (self.guess,)

@@ -31,7 +31,7 @@ from fairflac.discovering.pipeline import GROUPS
 from fairflac.errors import UserError
 from fairflac.exporting.formats import export
 from fairflac.metrics.comparison import Change
-from fairflac.reporting.checks import alarms, sentences
+from fairflac.reporting.checks import alarm_lines, alarms
 from fairflac.reporting.naming import Names
 from fairflac.reporting.page import write as write_report
 from fairflac.runs.directory import CHOICE, Run, Workspace
@@ -392,7 +392,8 @@ def _seeds_record(
 
 def result_alarms(runs: dict[str, Run]) -> list[str]:
     """What is said of the runs before everything else."""
-    return sentences(alarm for name, run in runs.items() for alarm in alarms(run, name))
+    said = alarm_lines(alarm for name, run in runs.items() for alarm in alarms(run, name))
+    return ["\n  ".join(lines) for lines in said]
 
 
 def _change(one: Change, run: Run) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from fairflac.metrics.evidence import attribute_gaps
 from fairflac.metrics.groups import SMALL, majority
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import metric_of
-from fairflac.reporting.checks import alarms, checks, sentences
+from fairflac.reporting.checks import alarm_lines, alarms, checks
 from fairflac.reporting.conclusions import DRAWN, FOUND, GUESS
 from fairflac.reporting.figures.style import Drawing
 from fairflac.reporting.naming import Names, data_in_words, has_groups, is_result, labels, name_of
@@ -72,12 +72,17 @@ def model_card(run: Run, *, licence: str = "other", file: str | None = None, pic
         f"network trained with the method `{method}` on {escape_markdown(name_of(config))}. {_in_short(numbers, table)}"
     )
     parts = [header(run, numbers, licence, file), f"# {method} on {escape_markdown(name_of(config))}"]
-    parts += [f"> **Warning:** {escape_markdown(words)}" for words in sentences(alarms(run))]
+    parts += [_warning(sentence, numbers) for sentence, *numbers in alarm_lines(alarms(run))]
     parts.append(what)
     parts += _picture(card_picture(table, names), picture) if picture else []
     for title, paragraphs in sections.items():
         parts += [f"## {title}", *paragraphs]
     return "\n\n".join(parts) + "\n"
+
+
+def _warning(sentence: str, numbers: list[str]) -> str:
+    lines = [f"**Warning:** {escape_markdown(sentence)}", "", *(f"- {escape_markdown(one)}" for one in numbers)]
+    return "\n".join(f"> {line}".rstrip() for line in lines)
 
 
 def _in_short(numbers: dict[str, Measured], table: Predictions) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from fairflac.metrics.intervals import DRAWS, SEED, Measured, percentiles, share, share_interval
 from fairflac.metrics.predictions import Predictions, count
 
+JOINT = "+"  # between the values of several attributes that count as one
 SMALL = 30  # images, below which the accuracy of a group says little
 
 

@@ -24,26 +24,37 @@ UNLIKE = (
 
 
 class Alarm(NamedTuple):
-    fact: str
+    model: str  # what it is called
+    says: str  # of the model, without numbers
+    numbers: tuple[tuple[str, str], ...]  # what each is of, and it
     advice: str = ""  # what it may mean, and what to do; the same for every run
     shortcut: bool = False  # it is a known attribute that explains it
-    headline: str = ""  # the fact without its numbers, of whichever model
-    numbers: tuple[tuple[str, str], ...] = ()  # of the fact, each with what it is of
+
+    @property
+    def headline(self) -> str:
+        """Of whichever model."""
+        return self.says[0].upper() + self.says[1:]
 
 
 def alarms(run: Run, name: str = "") -> list[Alarm]:
     """Of a finished model of the classes; `name`: what to call it."""
     if not is_result(run):
         return []
-    table, model = run.predictions, f"The {name or run.config['method']} model"
+    table, model = run.predictions, name or str(run.config["method"])
     return [alarm for alarm in (_unlike(run, table, model), _majority(run, table, model)) if alarm]
 
 
-def sentences(found: Iterable[Alarm]) -> list[str]:
-    """An advice is given once, behind the last alarm that it is for."""
+def alarm_lines(found: Iterable[Alarm]) -> list[list[str]]:
+    """Of each a sentence, then its numbers; an advice is given once, in the last sentence that it is for."""
     said = list(found)
     last = {alarm.advice: place for place, alarm in enumerate(said)}
-    return [a.fact if last[a.advice] != place else f"{a.fact} {a.advice}".rstrip() for place, a in enumerate(said)]
+    return [
+        [
+            f"The {one.model} model is {one.says}. {one.advice if last[one.advice] == place else ''}".rstrip(),
+            *(f"{what}: {number}" for what, number in one.numbers),
+        ]
+        for place, one in enumerate(said)
+    ]
 
 
 def validated(run: Run) -> Measured | None:
@@ -69,27 +80,21 @@ def _unlike(run: Run, table: Predictions, model: str) -> Alarm | None:
     validation, test = validated(run), share(table.prediction == table.y)
     if validation is None or (lost := lost_on_test(validation, test)) is None:
         return None
-    said = (
-        f"{model} is right on {with_range(validation)} of the validation images and on {with_range(test)} of the test "
-        f"images, {100 * lost.value:.1f} points less ({span(lost)}), which chance does not explain"
-    )
-    headline = "Clearly worse on the test images than on the validation images"
+    says = "clearly worse on the test images than on the validation images"
     numbers: tuple[tuple[str, str], ...] = (
         ("right on the validation images", with_range(validation)),
         ("right on the test images", with_range(test)),
+        ("lost, which chance does not explain", f"{100 * lost.value:.1f} points ({span(lost)})"),
     )
-    if found := explained_by_attribute(validation, table):
-        attribute = found.attribute.replace("_", " ")
-        cause = (
-            f"it is the {attribute}, for it is right on {with_range(found.aligned)} of those whose {attribute} goes "
-            f"with the class and on {with_range(found.conflicting)} of the others"
-        )
-        numbers += (
-            (f"of these, where the {attribute} goes with the class", with_range(found.aligned)),
-            ("of these, all others", with_range(found.conflicting)),
-        )
-        return Alarm(f"{said}: {cause}.", "", True, f"{headline}, because of the {attribute}", numbers)
-    return Alarm(f"{said}.", UNLIKE, False, headline, numbers)
+    found = explained_by_attribute(validation, table)
+    if found is None:
+        return Alarm(model, says, numbers, UNLIKE)
+    attribute = found.attribute.replace("_", " ")
+    numbers += (
+        (f"of the test images where the {attribute} goes with the class", with_range(found.aligned)),
+        ("of all other test images", with_range(found.conflicting)),
+    )
+    return Alarm(model, f"{says}, because of the {attribute}", numbers, shortcut=True)
 
 
 def _majority(run: Run, table: Predictions, model: str) -> Alarm | None:
@@ -100,12 +105,10 @@ def _majority(run: Run, table: Predictions, model: str) -> Alarm | None:
         return None  # it has learnt something: the shortcut, of which everything else on a page speaks
     better = "not clearly better" if found.right.value > found.accuracy.value else "no better"
     label = Names.of(run.result).of_class(found.label)
-    headline = f"{better} than always saying “{label}”, the most frequent class in training"
     return Alarm(
-        f"{model} is {headline}: right on {with_range(found.right)} of the test images, and that answer on "
-        f"{percent(found.accuracy.value)}.",
-        headline=headline[0].upper() + headline[1:],
-        numbers=(
+        model,
+        f"{better} than always saying “{label}”, the most frequent class in training",
+        (
             ("right on the test images, the model", with_range(found.right)),
             ("that answer", with_range(found.accuracy)),
         ),

@@ -8,18 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.colors import is_color_like, to_hex
 
+from fairflac.metrics.groups import JOINT
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.representation import nearest_of, subsample
 from fairflac.reporting.figures.feature_map import Colouring, nearest_shares, places
 from fairflac.reporting.figures.images import conflicting
 from fairflac.reporting.naming import Names, combinations, known_attribute
 from fairflac.reporting.pictures import ExampleImages, ModelAnswer, Sprite, Thumbnail, answer, overview_sprite
-from fairflac.reporting.typical import value_name
 from fairflac.reporting.verdict import GuessedModels
 from fairflac.runs.gallery import MOST_SHOWN
 
 MODELS = 4  # maps that a reader can compare; of more models the first
 NOWHERE = 65535  # in place of a number: the image was not kept
+
+
+SEVERAL = "Several shortcuts were found, and a guess names a value of each: “{}” is the first of all, and so on."
 
 
 class Grouping(NamedTuple):
@@ -29,6 +32,7 @@ class Grouping(NamedTuple):
     value: np.ndarray  # (N,)
     names: list[str]
     against: np.ndarray  # (N,) the value does not go with the class
+    note: str = ""  # how to read the names
 
 
 def grouping(table: Predictions, names: Names, guesses: GuessedModels | None) -> Grouping | None:
@@ -40,8 +44,9 @@ def grouping(table: Predictions, names: Names, guesses: GuessedModels | None) ->
     if guesses is None:
         return None
     values = range(int(guesses.guess.max(initial=0)) + 1)
-    named = [names.of_class(value) if guesses.of_classes else value_name(value) for value in values]
-    return Grouping("guess", guesses.guess, named, guesses.against)
+    named = [names.of_class(value) if guesses.of_classes else names.of_guess(value) for value in values]
+    several = len(named) > 1 and all(JOINT in name for name in named)
+    return Grouping("guess", guesses.guess, named, guesses.against, SEVERAL.format(named[0]) if several else "")
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Explorer:
     classes: list[str]
     groups: list[str]  # names of their values; empty where nothing is known
     word: str  # what is grouped by
+    note: str  # how to read the names
     known: bool  # from labels; else guessed
     count: int  # images on the maps
     shares: list[str]  # how often the nearest image is of the same class or group, a clause for each model
@@ -113,6 +119,7 @@ def explorer(
         classes=classes,
         groups=groups.names if groups else [],
         word=groups.word if groups else "",
+        note=groups.note if groups else "",
         known=bool(first.bias),
         count=len(rows),
         shares=_shares(tables, groups),

@@ -1,7 +1,7 @@
 """What classes, attributes and data are called, and what a run was trained on."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -19,11 +19,16 @@ class Names:
 
     classes: list[str]
     values: dict[str, list[str]]  # per attribute
+    guesses: list[str] = field(default_factory=list)  # values that were guessed in the place of an attribute
 
     @classmethod
     def of(cls, result: dict[str, Any]) -> "Names":
         values = result.get("attributes") or {}
-        return cls(list(result.get("classes") or []), {name: list(known) for name, known in values.items()})
+        return cls(
+            list(result.get("classes") or []),
+            {name: list(known) for name, known in values.items()},
+            list(result.get("guess_values") or []),
+        )
 
     def all_classes(self, table: Predictions) -> list[str]:
         """One name per class that there is, or that was named."""
@@ -35,6 +40,9 @@ class Names:
 
     def of_value(self, attribute: str, value: int) -> str:
         return _at(self.values.get(attribute, []), value)
+
+    def of_guess(self, value: int) -> str:
+        return _at(self.guesses, value)
 
     def of_values(self, table: Predictions, row: int) -> str:
         """All attributes of one image; an attribute that repeats another is the same thing said twice."""

@@ -263,6 +263,7 @@ def _train(
             "from_scratch": config.lacks_weights,
             "classes": data.task.classes,
             "attributes": {name: attribute.values for name, attribute in data.task.attributes.items()},
+            "guess_values": list(data.guess_values) if bias_run is None else bias_run.result.get("classes"),
         }
         Gallery.of(test, table).save(run.gallery)
         run.finish(result, table)

@@ -12,6 +12,7 @@ from fairflac.data.base import BiasedDataset
 from fairflac.data.own.csv_file import NEEDED, list_table, read_csv
 from fairflac.data.own.listing import Listing
 from fairflac.errors import UserError
+from fairflac.metrics.groups import JOINT
 from fairflac.system.files import write_text
 from fairflac.system.tables import csv_text
 
@@ -114,18 +115,19 @@ def joined(values: Sequence[np.ndarray], names: Sequence[Sequence[str]]) -> tupl
     used, code = np.unique(code, return_inverse=True)
     joint = np.full(len(known), -1, dtype=np.int64)
     joint[known] = code
-    return joint, ["+".join(own[place] for own, place in zip(names, row, strict=True)) for row in combinations[used]]
+    return joint, [JOINT.join(own[place] for own, place in zip(names, row, strict=True)) for row in combinations[used]]
 
 
 def with_guesses(data: BiasedDataset, table: Path, photos: Listing) -> BiasedDataset:
     """A split with the values of a table, which has to have those of all images that are trained on; of several
     attributes with their combinations."""
     values, names = zip(*(guessed_values(table, photos, column) for column in guess_columns(table)), strict=True)
-    by_name = dict(zip(photos.names, joined(values, names)[0].tolist(), strict=True))
+    joint, called = joined(values, names)
+    by_name = dict(zip(photos.names, joint.tolist(), strict=True))
     guess = np.array([by_name[str(name)] for name in data.names], dtype=np.int64)
     unknown = np.flatnonzero(guess < 0)
     if not len(unknown):
-        return replace(data, guess=guess)
+        return replace(data, guess=guess, guess_values=tuple(called))
     if data.split == "train":
         raise UserError(
             f"'{table}' has no {GUESS} for '{data.names[unknown[0]]}', which is trained on: add a line for it "
