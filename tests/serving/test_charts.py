@@ -2,7 +2,7 @@
 
 import re
 
-from fairflac.serving.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, curves, drawing
+from fairflac.serving.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, curves, drawing, number
 
 HISTORY = [
     {"epoch": n, "lr": 0.1, "loss": 5 - n, "pairs": 3, "seconds": n, "validation": {"unbiased:hue": n / 4, "p_rule": 0}}
@@ -42,3 +42,9 @@ def test_numbers_beside_a_curve_are_plain() -> None:
     (curve,) = curves([{"epoch": 1, "loss": 0.0}, {"epoch": 2, "loss": 99.6}])
     numbers = re.findall(r'<text x="\d+" y="[\d.]+" text-anchor="end">([^<]+)<', drawing(curve, epochs=2))
     assert numbers == ["0", "50", "100"]
+
+
+def test_numbers_are_written_as_people_read_them() -> None:
+    assert [number(value) for value in (29370.4, 0.00084024, 5.2713, -12345, 0, 1e12)] == [
+        "29,370", "0.0008402", "5.271", "-12,345", "0", "1e+12",
+    ]  # fmt: skip

@@ -11,6 +11,7 @@ from fairflac.metrics.predictions import Predictions
 from fairflac.runs.directory import Run
 
 GROUPS = "groups"  # the option of a dataset that names a table of groups
+BIAS = ("bias", "q")  # those that say what its shortcut is, and how often it holds
 
 
 @dataclass(frozen=True)
@@ -92,17 +93,17 @@ def name_of(config: dict[str, Any]) -> str:
 
 
 def title_of(config: dict[str, Any]) -> str:
-    """The same as a heading, with its kind, or with how biased it is."""
+    """The same as a heading, with its kind, or with what is biased in it and how much."""
     options = config.get("data_options", {})
     if "path" in options:
         return f"{name_of(config)} ({config['dataset']})"
-    return f"{config['dataset']}, q = {options['q']}" if options.get("q") else str(config["dataset"])
+    return ", ".join([config["dataset"], *(f"{name} = {options[name]}" for name in BIAS if options.get(name))])
 
 
 def details_of(config: dict[str, Any]) -> str:
     """All other options that are on."""
     options = config.get("data_options", {})
-    known = ("path", "q", GROUPS)
+    known = ("path", *BIAS, GROUPS)
     return ", ".join(f"{name} = {value}" for name, value in options.items() if value and name not in known)
 
 
@@ -114,7 +115,7 @@ def data_in_words(config: dict[str, Any]) -> str:
 LONGEST = 60  # letters of settings beside a name
 
 
-def told_apart(configs: Sequence[dict[str, Any]]) -> list[str] | None:
+def told_apart(configs: Sequence[dict[str, Any]], longest: int = LONGEST) -> list[str] | None:
     """What each has otherwise than the others, such as `alpha = 300.0`; None: that takes too many words.
 
     Seeds do not count.
@@ -122,7 +123,7 @@ def told_apart(configs: Sequence[dict[str, Any]]) -> list[str] | None:
     flat = [dict(_leaves(config)) for config in configs]
     names = [name for name in dict.fromkeys(name for one in flat for name in one) if not _alike(flat, name)]
     said = [", ".join(f"{name} = {one[name]}" for name in names if name in one) for one in flat]
-    short = all(0 < len(one) <= LONGEST for one in said)
+    short = all(0 < len(one) <= longest for one in said)
     return said if short and len({*said}) == len(said) else None
 
 

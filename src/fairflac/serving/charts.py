@@ -53,7 +53,8 @@ class Curve:
     def says(self) -> str:
         """For those who do not see it."""
         begin, end = self.values[0], self.values[-1]
-        return f"{self.title}: {begin:.4g} after epoch {self.epochs[0]}, {end:.4g} after epoch {self.epochs[-1]}"
+        epochs = self.epochs
+        return f"{self.title}: {number(begin)} after epoch {epochs[0]}, {number(end)} after epoch {epochs[-1]}"
 
 
 def curves(history: Sequence[dict[str, Any]]) -> list[Curve]:
@@ -99,6 +100,11 @@ def _line(low: float, high: float, y: Any) -> str:
     return "".join(lines)
 
 
+def number(value: float) -> str:
+    """With what a reader can compare: 29,370 and not 2.937e+04."""
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
 def _short(value: float) -> str:
     """In the few letters that there is room for: 99.6 is 100, and not 1e+02."""
     return f"{value:.0f}" if 10 <= abs(value) < 1e5 else f"{value:.2g}"
@@ -121,5 +127,5 @@ def _path(places: Sequence[tuple[float, float]]) -> str:
 
 
 def _dot(place: tuple[float, float], epoch: int, value: float) -> str:
-    title = f"<title>epoch {epoch}: {value:.4g}</title>"
+    title = f"<title>epoch {epoch}: {number(value)}</title>"
     return f'<circle class="curve" cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="2.5">{title}</circle>'

@@ -16,6 +16,7 @@ from fairflac.runs.directory import CONFIG, Run
 from fairflac.system.progress import duration
 
 State = Literal["running", "finished", "stopped", "damaged"]
+LONGEST = 240  # letters of settings below a name, some lines
 ORDER: tuple[State, ...] = ("running", "finished", "stopped", "damaged")
 
 
@@ -120,7 +121,7 @@ def _apart(lines: list[RunLine]) -> list[RunLine]:
             kinds.setdefault((line.method, line.data, line.role), {}).setdefault(run_id, []).append(line)
     told: dict[Path, str] = {}
     for runs in kinds.values():
-        said = told_apart([members[0].config for members in runs.values()]) if len(runs) > 1 else None
+        said = told_apart([members[0].config for members in runs.values()], LONGEST) if len(runs) > 1 else None
         for members, words in zip(runs.values(), said or [""] * len(runs), strict=True):
             told |= {line.run.path: words for line in members}
     return [replace(line, settings=told.get(line.run.path, "")) for line in lines]

@@ -14,7 +14,7 @@ from fairflac import __version__
 from fairflac.metrics.scores import ACCURACIES, UNKNOWN, metric_of
 from fairflac.reporting.page import environment, render
 from fairflac.runs.directory import CONFIG
-from fairflac.serving.charts import Curve, curves, drawing
+from fairflac.serving.charts import Curve, curves, drawing, number
 from fairflac.serving.listing import ORDER, Catalogue, RunLine
 from fairflac.system.progress import duration
 
@@ -74,6 +74,7 @@ def _templates() -> Environment:
     made = environment(ROOM)
     made.filters |= {
         "curves": _drawn,
+        "number": number,
         "when": _when,
         "duration": lambda seconds: UNKNOWN if seconds is None else duration(seconds),
     }
