@@ -12,7 +12,7 @@ import pytest
 
 import fairflac
 from fairflac.data.own.folder import list_folder
-from fairflac.debiasing.plan import Request
+from fairflac.debiasing.request import Request
 from fairflac.errors import UserError
 from fairflac.runs.directory import Run, Workspace
 from planted_bars import draw_folder

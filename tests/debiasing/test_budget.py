@@ -70,6 +70,15 @@ def test_what_the_user_set_stays() -> None:
 
 
 @pytest.mark.usefixtures("steady")
+@pytest.mark.parametrize("seconds", [None, 1e6])
+def test_a_frozen_network_gets_images_of_the_size_that_it_sees(seconds: float | None) -> None:
+    def side(**asked: object) -> int:
+        return choose_setup(1_000, 72, clock(seconds), asked={"net": budget.FROZEN, **asked}, pretrained=True).size
+
+    assert side() == 96 and side(size=64) == 64  # unless the user says otherwise
+
+
+@pytest.mark.usefixtures("steady")
 def test_a_large_budget_takes_the_best_and_small_images_are_not_enlarged() -> None:
     assert choose_setup(1_000, 300, clock(1e6)).settings()["size"] == 128
     assert choose_setup(1_000, 72, clock(1e6)).size == 64

@@ -7,8 +7,9 @@ import pytest
 
 from fairflac.data.own.folder import list_folder
 from fairflac.data.own.groups import write_groups
+from fairflac.debiasing.bias_model import DISCOVER
 from fairflac.debiasing.groups import training_groups
-from fairflac.debiasing.plan import DISCOVER, Request
+from fairflac.debiasing.request import Request
 from planted_bars import draw_folder
 
 

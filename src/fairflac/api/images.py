@@ -108,7 +108,7 @@ def debias(
     from fairflac.data.own.sheet import ColumnChoice
     from fairflac.debiasing.budget import TimeBudget
     from fairflac.debiasing.pipeline import debias as debias_request
-    from fairflac.debiasing.plan import Request
+    from fairflac.debiasing.request import Request
 
     request = Request(
         path=path,

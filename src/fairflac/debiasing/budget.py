@@ -142,7 +142,7 @@ def choose_setup(
     batch = asked.get("batch_size", batch_size(images))
     usual = (USUAL[0], min(USUAL[1], _useful(side)))
     candidates = _worth_trying(side, pretrained) if clock.budget is not None else [usual]
-    candidates = list(dict.fromkeys((asked.get("net", net), asked.get("size", size)) for net, size in candidates))
+    candidates = list(dict.fromkeys(_as_asked(net, size, asked) for net, size in candidates))
     if clock.budget is None:
         return _size(*candidates[0], batch, images, asked, pretrained)
     best = None
@@ -162,6 +162,12 @@ def choose_setup(
             f"{duration(needed)} at least on this machine; give more time, or take fewer images"
         )
     return best
+
+
+def _as_asked(net: str, size: int, asked: Mapping[str, Any]) -> tuple[str, int]:
+    """With what the user set himself; smaller images would be enlarged to what a frozen network sees at least."""
+    net = asked.get("net", net)
+    return net, asked.get("size", max(size, SIDE) if net == FROZEN else size)
 
 
 def _fits(size: TrainingSetup, clock: TimeBudget, bias: BiasModelCost) -> bool:

@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from fairflac.debiasing.plan import VANILLA
+from fairflac.debiasing.bias_model import VANILLA
 from fairflac.metrics.comparison import Change, Difference, clearly_worse, compare
 from fairflac.metrics.evidence import (
     FEWEST,

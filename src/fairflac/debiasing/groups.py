@@ -11,7 +11,7 @@ import numpy as np
 from fairflac.data.own.groups import CONFIDENCE, GIVEN, GUESS, guess_columns, guessed_values, joined, write_groups
 from fairflac.data.own.listing import Listing
 from fairflac.debiasing.budget import HELD_OUT
-from fairflac.debiasing.plan import Request
+from fairflac.debiasing.request import Request
 from fairflac.discovering.page import verdict, write
 from fairflac.discovering.pipeline import PAGE, DiscoverRequest, SearchedImages, search_images
 from fairflac.discovery.search import AUTO, FEWEST, Candidate

@@ -14,6 +14,7 @@ from fairflac.config.run_config import RunConfig, resolve
 from fairflac.config.settings import split_stage_one, without
 from fairflac.data.own.groups import guess_confidence
 from fairflac.data.own.listing import checked_classes
+from fairflac.debiasing.bias_model import AGAINST_GROUPS, SEARCHED, VANILLA, BiasModel
 from fairflac.debiasing.budget import AGAINST, PRETRAINED, TimeBudget, TrainingSetup
 from fairflac.debiasing.choice import (
     SURE,
@@ -26,7 +27,8 @@ from fairflac.debiasing.choice import (
     summary_over_seeds,
 )
 from fairflac.debiasing.groups import TrainingGroups, training_groups
-from fairflac.debiasing.plan import AGAINST_GROUPS, SEARCHED, VANILLA, BiasModel, DebiasPlan, Request, planned
+from fairflac.debiasing.plan import DebiasPlan, planned
+from fairflac.debiasing.request import Request
 from fairflac.discovering.pipeline import GROUPS
 from fairflac.errors import UserError
 from fairflac.exporting.formats import export

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from fairflac.debiasing.bias_model import LABELLED, bias_model, taught
 from fairflac.debiasing.budget import TrainingSetup
-from fairflac.debiasing.plan import LABELLED, bias_model, taught
 from fairflac.errors import UserError
 from fairflac.runs.directory import Run
 
