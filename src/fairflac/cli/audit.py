@@ -1,5 +1,7 @@
 """`fairflac audit MODEL… DATA`, and `fairflac audit PREDICTIONS`."""
 
+from collections.abc import Mapping
+from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,6 +9,7 @@ import typer
 
 from fairflac.cli.evaluate import SplitName
 from fairflac.cli.options import AllowOutside, Data, Json, LabelColumn, PathColumn, Seed, Set, Strict, echo
+from fairflac.errors import UserError
 
 MODEL_HELP = (
     "MODEL, one or several to be compared with the first: a run directory, an exported model, a TorchScript, ONNX or "
@@ -18,6 +21,8 @@ DATA_HELP = "DATA: a folder with a subfolder for each class, a CSV file, or a da
 ALONE_HELP = "Or one table of predictions (CSV, Parquet: label, prediction or scores, attributes) and nothing else."
 # How tables of predictions end. Written here, as what reads them imports torch; a test compares them.
 TABLES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
+
+Shown = str | dict[str, object]
 
 
 def audit_command(
@@ -68,13 +73,9 @@ def audit_command(
     Of predictions that were made elsewhere (a CSV or Parquet file with columns such as label, prediction, sex), say
     whether they treat groups alike.
     """
-    import json as json_format
-
-    from fairflac.errors import UserError
-
     *models, images = words
-    of_predictions = not models and Path(images).suffix.lower() in TABLES
-    if not models and not of_predictions:
+    alone = not models and Path(images).suffix.lower() in TABLES
+    if not models and not alone:
         raise UserError(
             f"Missing argument 'DATA': give images to audit '{images}' on, or a table of predictions in its place"
         )
@@ -87,20 +88,12 @@ def audit_command(
         "classes": classes,
         "set": changes,
     }
-    columns = {"prediction-column": prediction, "score-prefix": prefix, "positive": positive}
-    wrong: dict[str, Any] = for_models if of_predictions else columns
-    for name, value in wrong.items():
-        if value:
-            which = "a model and its images" if of_predictions else "a table of predictions alone"
-            raise UserError(f"--{name} is for {which}: leave it out")
-
-    shown: str | dict[str, object]
-    if of_predictions:
-        from fairflac.api.images import audit_predictions
-        from fairflac.auditing import fairness_page
-
-        predicted = audit_predictions(
-            images,
+    for_predictions = {"prediction-column": prediction, "score-prefix": prefix, "positive": positive}
+    _refuse(for_models if alone else for_predictions, alone)
+    if alone:
+        shown = _predictions(
+            json,
+            predictions=images,
             label=label_column,
             prediction=prediction,
             score_prefix=prefix,
@@ -108,16 +101,11 @@ def audit_command(
             positive=positive,
             output=output,
         )
-        shown = fairness_page.as_json(predicted) if json else fairness_page.as_text(predicted)
     else:
-        from fairflac.api.images import audit
-        from fairflac.config.options import parse_assignments
-        from fairflac.runs.directory import Workspace
-
-        asked: Any = models if len(models) > 1 else models[0]
-        found: Any = audit(
-            asked,
-            images,
+        shown = _models(
+            json,
+            model=models if len(models) > 1 else models[0],
+            data=images,
             names=names,
             split=None if split is None else split.value,
             output=output,
@@ -128,19 +116,42 @@ def audit_command(
             path_column=path_column,
             label_column=label_column,
             seed=seed,
-            workspace=Workspace(data=data),
+            folder=data,
             allow_outside=allow_outside,
             strict=strict,
-            settings=parse_assignments(changes),
+            changes=changes,
         )
-
-        from fairflac.auditing import text
-        from fairflac.auditing.several import SideBySide
-
-        if isinstance(found, SideBySide):
-            shown = text.several_json(found) if json else text.several_text(found)
-        else:
-            shown = text.as_json(found) if json else text.as_text(found)
-    echo(shown if isinstance(shown, str) else json_format.dumps(shown, indent=1))
+    echo(shown if isinstance(shown, str) else dumps(shown, indent=1))
     if output is not None:
         echo(f"page: {output}", err=json)
+
+
+def _refuse(options: Mapping[str, object], alone: bool) -> None:
+    """Options of the other kind of audit would be read by nothing."""
+    for name, value in options.items():
+        if value:
+            which = "a model and its images" if alone else "a table of predictions alone"
+            raise UserError(f"--{name} is for {which}: leave it out")
+
+
+def _predictions(json: bool, **asked: Any) -> Shown:
+    from fairflac.api.images import audit_predictions
+    from fairflac.auditing import fairness_page
+
+    found = audit_predictions(**asked)
+    return fairness_page.as_json(found) if json else fairness_page.as_text(found)
+
+
+def _models(json: bool, folder: Path, changes: list[str], **asked: Any) -> Shown:
+    from fairflac.api.images import audit
+    from fairflac.config.options import parse_assignments
+    from fairflac.runs.directory import Workspace
+
+    found: Any = audit(**asked, workspace=Workspace(data=folder), settings=parse_assignments(changes))
+
+    from fairflac.auditing import text
+    from fairflac.auditing.several import SideBySide
+
+    if isinstance(found, SideBySide):
+        return text.several_json(found) if json else text.several_text(found)
+    return text.as_json(found) if json else text.as_text(found)
