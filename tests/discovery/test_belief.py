@@ -1,5 +1,7 @@
 """Which guess is believed: an attribute, and neither noise, the class itself nor hard images."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats.contingency import association as scipy_association
@@ -18,6 +20,7 @@ from fairflac.discovery.belief import (
 from fairflac.discovery.features import standardised
 from fairflac.errors import UserError
 from fairflac.metrics.evidence import count_guesses
+from fairflac.metrics.intervals import Measured
 from planted_features import planted
 
 
@@ -71,6 +74,15 @@ def belief_of(guess: np.ndarray, again: np.ndarray | None = None, q: float = 0.9
 def test_the_attribute_is_believed() -> None:
     belief = belief_of(planted().attribute)
     assert belief.believed and belief.doubts() == [] and belief.score > 0.3
+
+
+def test_what_is_weak_in_all_respects_is_not_believed() -> None:
+    clear = belief_of(planted().attribute)
+    n = clear.separation.n
+    weak = replace(clear, separation=Measured(1.105, 1.101, 1.109, n))  # above its own bound
+    assert weak.score < 0.1 and not weak.believed
+    assert weak.doubts() == [f"All that speaks for it is weak: a score of {weak.score:.2f}, where 0.1 is asked for."]
+    assert replace(clear, separation=Measured(1.3, 1.2, 1.4, n)).believed
 
 
 def test_noise_the_class_and_an_unstable_guess_are_not() -> None:

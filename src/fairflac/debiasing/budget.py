@@ -38,7 +38,7 @@ HEAD_STEPS, HEAD_EPOCHS = 2000, (30, 100)  # of a head on embeddings, whose step
 # is asked for is met by the shortcut (docs/results/faces-without-labels.md).
 HEAD_DECAY = 0.1
 HEAD = 1e-4  # seconds for an image in an epoch of it, pages and checkpoints included
-SEARCH = 0.012  # seconds of one core for an image in the search for a shortcut (docs/discovery.md)
+SEARCH = 0.012  # seconds of one core for an image in the search for a shortcut (docs/results/discovery.md)
 BATCHES = (16, 128)
 # Beside the steps themselves: validation, augmentation, the optimiser. Guesses from a few trainings; what is trained
 # first corrects them.

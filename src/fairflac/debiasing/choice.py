@@ -157,7 +157,7 @@ class _Compared:
         What a class loses where the guess is right may be what the shortcut gave it. What it loses where the guess
         contradicts it is a loss. That a gain is clear is asked for because there may be no shortcut; where there is
         one, the better of two numbers is the better bet. Against what discovery believes in, training has gained in
-        every set of docs/discovery.md, also where the few validation images that contradict it did not show it.
+        every set of docs/results/discovery.md, also where the few validation images that contradict it did not show it.
         """
         if self.gain.clear:
             return "it is clearly better with every group counting alike" if self.gain.difference > 0 else None
@@ -184,9 +184,9 @@ class _Compared:
     def promise(self, found: Guessed) -> str | None:
         """The same where hardly an image contradicts the guess: it is luck which model is right on those, vanilla too.
         Discovery has seen more: the shortcut is there, and training against such has gained in every set of
-        docs/discovery.md. What can speak against the model all the same: that it is worse where the guess contradicts
-        the class; or that it lost so much elsewhere that, did it no worse where the guess contradicts, a vanilla model
-        at chance there would still be better.
+        docs/results/discovery.md. What can speak against the model all the same: that it is worse where the guess
+        contradicts the class; or that it lost so much elsewhere that, did it no worse where the guess contradicts, a
+        vanilla model at chance there would still be better.
         """
         if self.worse_against or self.aligned is None:
             return None
@@ -201,7 +201,7 @@ class _Compared:
 
 def _before(promises: Mapping[str, str], kept: str) -> str:
     """Why the first, where these images do not tell one model from another: FLAC, which is the first, gained more from
-    a few that contradict than showing the same few over and over did (docs/discovery.md)."""
+    a few that contradict than showing the same few over and over did (docs/results/discovery.md)."""
     others = " and ".join(name for name in promises if name != kept)
     return f". The same holds for {others}, which gained less where so few images contradict" if others else ""
 

@@ -1,4 +1,4 @@
-"""Which witness to believe, decided without labels of the attribute. Its bounds come from docs/discovery.md."""
+"""Which witness to believe, decided without labels of the attribute. Its bounds come from docs/results/discovery.md."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ from fairflac.metrics.representation import PROBED, balanced, measure_probe, sub
 
 STABLE = 0.5
 SEPARATE = 1.1
+ENOUGH = 0.1  # of the score; what is left of a shortcut that was taken out passes the other bounds now and then
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Belief:
             found.append("Other halves of the images give another guess.")
         if not self.separation.low > SEPARATE:
             found.append("Images do not fall into those that have it and those that lack it: some may just be hard.")
+        if not found and self.score < ENOUGH:
+            found.append(f"All that speaks for it is weak: a score of {self.score:.2f}, where {ENOUGH} is asked for.")
         return found
 
 
