@@ -116,7 +116,7 @@ def file_limit(arena: Arena, command: str) -> None:
 
 
 def quota(arena: Arena, command: str) -> None:
-    """Of a network disk, which says so only when a file is synced. Real quotas need a kernel that has them."""
+    """Of a network disk, which says so only when a file is synced."""
 
     def exceed() -> None:
         raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
@@ -135,6 +135,48 @@ def quota(arena: Arena, command: str) -> None:
 def _syncs(arena: Arena, command: str) -> int:
     """About so many: of four operations on a file one syncs it."""
     return max(1, arena.reference(command).operations // 5)
+
+
+def real_quota(arena: Arena, command: str) -> None:
+    """The system's own, of btrfs, which counts for root too."""
+    reference = arena.reference(command)
+    with arena.trial(command) as trial, btrfs(trial.folder, trial.aside / "disk", 2**27 + 8 * reference.bytes):
+        limit_bytes(trial.folder, QUOTA_LEAST + int(arena.rng.uniform(0.02, 0.98) * reference.bytes))
+        first = trial.finish()
+        limit_bytes(trial.folder, None)
+        _then_again(arena, "quota of the system", trial, first, "quota")
+
+
+# From linux/btrfs.h: two requests, and the group of all files of a new disk.
+QUOTA_CTL, QGROUP_LIMIT, ALL_FILES = 0xC0109428, 0x8030942B, 5
+QUOTA_LEAST = 2**16  # what the folders of a new disk take
+
+
+@contextmanager
+def btrfs(folder: Path, image: Path, size: int) -> Iterator[None]:
+    """A disk of its own that has quotas."""
+    try:
+        with image.open("wb") as stream:
+            stream.truncate(size)
+        subprocess.run(["mkfs.btrfs", "--quiet", image], check=True, capture_output=True)
+        subprocess.run(["mount", "-o", "loop", image, folder], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise MayNotMount("there is no btrfs here, or it may not be mounted") from None
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)
+        image.unlink()
+
+
+def limit_bytes(folder: Path, most: int | None) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.ioctl(handle, QUOTA_CTL, struct.pack("QQ", 1, 0))  # enable
+        value = 2**64 - 1 if most is None else most
+        fcntl.ioctl(handle, QGROUP_LIMIT, struct.pack("6Q", ALL_FILES, 1, value, 0, 0, 0))
+    finally:
+        os.close(handle)
 
 
 def vanished(arena: Arena, command: str) -> None:
@@ -244,6 +286,7 @@ KINDS: dict[str, Callable[[Arena, str], None]] = {
     "no permission any more": write_protected,
     "file too large": file_limit,
     "quota": quota,
+    "quota of the system": real_quota,
     "folder vanishes": vanished,
     "clock jumps": clock,
     "two at once": two_at_once,

@@ -1,6 +1,7 @@
 """Images that are decoded whenever they are needed look like the array of all of them."""
 
 import threading
+import tracemalloc
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from fairflac.data.pixels.augment import make_augmentation
 from fairflac.data.pixels.cache import read_images
 from fairflac.data.pixels.live import AHEAD, LiveImages, batches_of, read_ahead, stays_live
 from fairflac.data.pixels.resample import centre_crop
+from fairflac.data.pixels.stored import MappedImages, StoredImages, rows_of
 from fairflac.errors import UserError
 from fairflac.types import TaskSpec
 from small_runs import wait_until
@@ -46,12 +48,22 @@ def both(folder: Path) -> tuple[np.ndarray, LiveImages]:
     )
     assert once.kept.tolist() == again.kept.tolist() and once.broken.keys() == again.broken.keys() == {"07.jpg"}
     assert np.array_equal(once.digests, again.digests)
-    assert isinstance(once.pixels, np.ndarray) and isinstance(again.pixels, LiveImages)
-    return once.pixels, again.pixels
+    assert isinstance(once.pixels, MappedImages) and isinstance(again.pixels, LiveImages)
+    return np.asarray(once.pixels), again.pixels
 
 
-def test_it_has_the_pixels_of_the_array(folder: Path) -> None:
-    once, again = both(folder)
+def stored(folder: Path, kind: str) -> tuple[np.ndarray, StoredImages]:
+    """An array, and what stands in for it."""
+    once, live = both(folder)
+    np.save(folder.parent / "more.npy", np.concatenate([once[::-1], once]))
+    mapped = rows_of(np.load(folder.parent / "more.npy", mmap_mode="c"), np.arange(len(once), 2 * len(once)))
+    assert isinstance(mapped, MappedImages)
+    return once, {"live": live, "mapped": mapped}[kind]
+
+
+@pytest.mark.parametrize("kind", ["live", "mapped"])
+def test_it_has_the_pixels_of_the_array(folder: Path, kind: str) -> None:
+    once, again = stored(folder, kind)
     assert (again.shape, again.dtype, again.ndim, len(again)) == (once.shape, once.dtype, once.ndim, len(once))
     rows = np.array([4, 4, 0, 19])
     for key in (slice(3, 9), rows, [1, 2], np.arange(len(once)) % 2 == 0):
@@ -61,6 +73,21 @@ def test_it_has_the_pixels_of_the_array(folder: Path) -> None:
     np.testing.assert_array_equal(np.asarray(again[rows][1:3]), once[rows][1:3])
     cropped = centre_crop(centre_crop(again, (14, 12)), (6, 10))
     np.testing.assert_array_equal(np.asarray(cropped[rows]), centre_crop(centre_crop(once, (14, 12)), (6, 10))[rows])
+    np.testing.assert_array_equal(cropped[3], centre_crop(centre_crop(once, (14, 12)), (6, 10))[3])
+
+
+def test_rows_of_a_mapped_file_are_no_copy(tmp_path: Path) -> None:
+    """Who takes rows of rows, as the splits of a set do, holds positions."""
+    np.save(tmp_path / "images.npy", np.zeros((50, 96, 96, 3), np.uint8))
+    mapped, positions = np.load(tmp_path / "images.npy", mmap_mode="c"), np.arange(50)
+    tracemalloc.start()
+    part = rows_of(rows_of(mapped, positions[10:]), positions[:30])
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert part.shape == (30, 96, 96, 3) and most < mapped[0].nbytes
+    assert isinstance(rows_of(np.zeros((4, 8, 8, 3), np.uint8), positions[:2]), np.ndarray)
+    np.save(tmp_path / "features.npy", np.zeros((4, 3), np.float32))
+    assert type(rows_of(np.load(tmp_path / "features.npy", mmap_mode="c"), positions[:2])) is np.ndarray
 
 
 def test_an_index_is_kept_and_no_pixels(folder: Path) -> None:
@@ -74,10 +101,11 @@ def test_an_index_is_kept_and_no_pixels(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("augment", ["none", "photo"])
-def test_batches_are_those_of_the_array(folder: Path, augment: str) -> None:
+@pytest.mark.parametrize("kind", ["live", "mapped"])
+def test_batches_are_those_of_the_array(folder: Path, kind: str, augment: str) -> None:
     once, again = (
         ImageInputs(images, TASK, CPU, make_augmentation(augment, (16, 16), 1))  # type: ignore[arg-type]
-        for images in both(folder)
+        for images in stored(folder, kind)
     )
     batches = list(torch.randperm(20, generator=torch.Generator().manual_seed(0)).split(6))
     with closing(again.ahead(batches)) as ahead:
@@ -132,6 +160,6 @@ def test_by_what_pixels_take(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ph
     assert not stays_live(None, 500_000, (72, 72)) and stays_live(None, 1_281_167, (252, 252))
     assert stays_live("live", 1, (8, 8)) and not stays_live("once", 1_281_167, (252, 252))
     monkeypatch.setattr(live, "KEPT", 1)
-    for decode, kind in ((None, LiveImages), ("once", np.ndarray)):
+    for decode, kind in ((None, LiveImages), ("once", MappedImages)):
         loaded = Folder(0, path=photos, size=16, decode=decode).load(tmp_path, "train")  # type: ignore[arg-type]
         assert loaded is not None and isinstance(loaded.images, kind)

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,8 +45,8 @@ def command(root: Path, *more: str) -> list[str]:
 
 
 @contextmanager
-def started(root: Path, address: str) -> Iterator[subprocess.Popen[str]]:
-    words = command(root, "--executor", "ray", "--address", address)
+def started(root: Path, address: str, *more: str) -> Iterator[subprocess.Popen[str]]:
+    words = command(root, "--executor", "ray", "--address", address, *more)
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             yield process
@@ -53,20 +54,20 @@ def started(root: Path, address: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def at_work(root: Path) -> dict[Run, int]:
+def at_work(runs: Path) -> dict[Run, int]:
     """Runs that have new epochs, and the processes that make them."""
     found = {}
-    for config in (root / "runs").rglob("config.toml"):
+    for config in runs.rglob("config.toml"):
         run = Run(config.parent)
         if (holder := run.holder) and 0 < share_trained(run, EPOCHS) < 1:
             found[run] = holder.pid
     return found
 
 
-def wait_for_work(root: Path, process: subprocess.Popen[str], other_than: set[int] = frozenset()) -> int:  # type: ignore[assignment]
-    wait_until(lambda: process.poll() is not None or bool(set(at_work(root).values()) - other_than))
+def wait_for_work(runs: Path, process: subprocess.Popen[str], other_than: set[int] = frozenset()) -> int:  # type: ignore[assignment]
+    wait_until(lambda: process.poll() is not None or bool(set(at_work(runs).values()) - other_than))
     assert process.poll() is None, process.communicate()[0]
-    return next(iter(set(at_work(root).values()) - other_than))
+    return next(iter(set(at_work(runs).values()) - other_than))
 
 
 def results(root: Path) -> dict[str, bytes]:
@@ -76,35 +77,51 @@ def results(root: Path) -> dict[str, bytes]:
     return {**found, "table": json.dumps(table["cells"]).encode()}
 
 
+def said_by_a_driver_without_head(root: Path, cluster: Any, *more: str) -> str:
+    with started(root, cluster.address, *more) as process:
+        wait_for_work(root / "runs", process)
+        address = cluster.address
+        cluster.remove_node(cluster.head_node, allow_graceful=False)
+        said = process.communicate()[0]
+    assert process.returncode == 2, said
+    assert said.splitlines()[-1].startswith(f"fairflac: the head of the Ray cluster, '{address}', is gone: ")
+    return said
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_worker_driver_and_head_are_killed_and_the_table_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """With and without a shared folder; without, also who keeps the runs is killed: the holder of their locks."""
     pytest.importorskip("ray")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("RAY_worker_niceness", "0")  # Ray's own would starve them on a busy machine
-    knocked, quiet = tmp_path / "knocked", tmp_path / "quiet"
-    with three_nodes() as cluster:
-        with started(knocked, cluster.address) as process:
-            killed = wait_for_work(knocked, process)
-            os.kill(killed, signal.SIGKILL)
-            wait_for_work(knocked, process, {killed})
-            process.kill()  # the driver
-        wait_until(lambda: not at_work(knocked))  # its workers end with it
-        with started(knocked, cluster.address) as process:
-            wait_for_work(knocked, process)
-            address = cluster.address
-            cluster.remove_node(cluster.head_node, allow_graceful=False)
-            said = process.communicate()[0]
-        assert process.returncode == 2, said
-        assert said.splitlines()[-1].startswith(f"fairflac: the head of the Ray cluster, '{address}', is gone: ")
-        assert "Traceback" not in said
-    with three_nodes() as cluster, started(knocked, cluster.address) as process:
-        said = process.communicate()[0]
-        assert process.returncode == 0, said
+    monkeypatch.setenv("RAY_TMPDIR", tempfile.gettempdir())
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "away"))  # where runs are made that are not in a shared folder
+    (tmp_path / "away").mkdir()
+    quiet = tmp_path / "quiet"
     subprocess.run(command(quiet), check=True, capture_output=True)
-    assert results(knocked) == results(quiet)
+    for shared in (True, False):
+        more = [] if shared else ["--no-shared-folder"]
+        root = tmp_path / f"knocked-{shared}"
+        runs, made_in = root / "runs", root / "runs" if shared else tmp_path / "away"
+        with three_nodes() as cluster:
+            with started(root, cluster.address, *more) as process:
+                killed = wait_for_work(made_in, process)
+                os.kill(killed, signal.SIGKILL)
+                wait_for_work(made_in, process, {killed})
+                if not shared:
+                    keeper = wait_for_work(runs, process)
+                    os.kill(keeper, signal.SIGKILL)
+                    wait_for_work(runs, process, {keeper})
+                process.kill()  # the driver
+            wait_until(lambda made_in=made_in: not at_work(made_in))  # its workers end with it
+            assert "Traceback" not in said_by_a_driver_without_head(root, cluster, *more)
+        with three_nodes() as cluster, started(root, cluster.address, *more) as process:
+            said = process.communicate()[0]
+            assert process.returncode == 0, said
+        assert results(root) == results(quiet)
 
 
 def test_a_head_that_is_gone_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

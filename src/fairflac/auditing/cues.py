@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from fairflac.data.pixels.live import Pixels
 from fairflac.data.pixels.resample import centre_crop
+from fairflac.data.pixels.stored import Pixels
 from fairflac.inference.model import BATCH, Classifier
 from fairflac.metrics.intervals import Measured, paired_difference, share
 from fairflac.system.progress import meter

@@ -138,9 +138,8 @@ class UserImages:
     notes: list[str]
 
     def part(self, split: Split) -> BiasedDataset:
-        data, rows = self.data, np.flatnonzero(self.splits == split)
-        bias = {name: values[rows] for name, values in data.bias.items()}
-        return replace(data, images=data.images[rows], y=data.y[rows], bias=bias, names=data.names[rows], split=split)
+        rows = np.flatnonzero(self.splits == split)
+        return replace(self.data.take(rows), split=split)
 
 
 def load_user_images(path: Path, model: Classifier, selection: ImageSelection) -> UserImages:

@@ -29,8 +29,8 @@ REGISTRIES: dict[Component, tuple[str, str]] = {
     "net": ("nets", "NETS"),
 }
 LISTED = {"DATASETS": "_ALL"}  # the variable that lists its members in the source, where it is another one
-# What types are spelled with that can be read without an import; others wait for it.
-PLAIN = {one.__name__: one for one in (bool, int, float, str, tuple)} | {
+# What types are spelled with that can be read without an import, names of ours for such types too; others wait for it.
+PLAIN = {one.__name__: one for one in (bool, int, float, str, tuple, Path)} | {
     "Annotated": Annotated, "Literal": Literal, "Field": Field,
 }  # fmt: skip
 # What a method or a network declares, and settings depend on.
@@ -165,9 +165,10 @@ def sources() -> tuple[str, ...]:
 @cache
 def training_options() -> Registered:
     """Of how a method is optimised."""
-    (fields,) = _lineage("fairflac.config.run_config", "TrainConfig")
+    module = "fairflac.config.run_config"
+    ((_, fields),) = _lineage(module, "TrainConfig")
     annotations = {_id(one.target): one.annotation for one in fields.body if isinstance(one, ast.AnnAssign)}
-    return Registered(tuple(annotations), _plain_types(annotations))
+    return Registered(tuple(annotations), _plain_types(module, annotations))
 
 
 @cache
@@ -180,8 +181,9 @@ def _read(kind: Component) -> dict[str, Registered]:
         lineage = list(_lineage(module, symbol))
         if lineage:
             flags = {flag: _constant(lineage, flag, False) for flag in FLAGS}
-            options = _options(lineage)
-            found[key or _constant(lineage, "name", "")] = Registered(tuple(options), _plain_types(options), flags)
+            where, options = _options(lineage)
+            types = _plain_types(where, options)
+            found[key or _constant(lineage, "name", "")] = Registered(tuple(options), types, flags)
     return found
 
 
@@ -207,11 +209,14 @@ def _members(value: ast.expr | None) -> Iterator[tuple[str | None, str]]:
             yield None, node.id
 
 
-def _lineage(module: str, symbol: str) -> Iterator[ast.ClassDef | ast.FunctionDef]:
+Definition = tuple[str, ast.ClassDef | ast.FunctionDef]  # and the module that it stands in
+
+
+def _lineage(module: str, symbol: str) -> Iterator[Definition]:
     """A class or function that `module` has or imports from here, then the parents of the class."""
     for one in _tree(module).body:
         if isinstance(one, ast.ClassDef | ast.FunctionDef) and one.name == symbol:
-            yield one
+            yield module, one
             for base in getattr(one, "bases", ()):
                 yield from _lineage(module, _id(base))
         elif symbol in _imported(one):
@@ -225,28 +230,43 @@ def _imported(line: ast.stmt) -> dict[str, str]:
     return {alias.name: str(line.module) for alias in line.names}
 
 
-def _options(lineage: list[ast.ClassDef | ast.FunctionDef]) -> dict[str, ast.expr | None]:
-    """Of the nearest constructor, with their annotations."""
-    for one in lineage:
+def _options(lineage: list[Definition]) -> tuple[str, dict[str, ast.expr | None]]:
+    """Of the nearest constructor, with their annotations, and the module that it stands in."""
+    for module, one in lineage:
         functions = [one] if isinstance(one, ast.FunctionDef) else one.body
         for function in functions:
             if isinstance(function, ast.FunctionDef) and function.name in ("__init__", one.name):
-                return {argument.arg: argument.annotation for argument in function.args.kwonlyargs}
-    return {}
+                return module, {argument.arg: argument.annotation for argument in function.args.kwonlyargs}
+    return "", {}
 
 
-def _plain_types(annotations: Mapping[str, ast.expr | None]) -> dict[str, Any]:
+def _plain_types(module: str, annotations: Mapping[str, ast.expr | None]) -> dict[str, Any]:
     """Those that are spelled with nothing but `PLAIN`."""
-    found = {}
-    for name, annotation in annotations.items():
-        if annotation and {node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)} <= PLAIN.keys():
-            found[name] = eval(ast.unparse(annotation), dict(PLAIN))  # a line of our own source
-    return found
+    return {name: one for name, annotation in annotations.items() if (one := _plain_type(module, annotation))}
 
 
-def _constant(lineage: list[ast.ClassDef | ast.FunctionDef], name: str, default: Any) -> Any:
+def _plain_type(module: str, annotation: ast.expr | None) -> Any:
+    """None: it is not plain."""
+    known = dict(PLAIN)
+    for node in ast.walk(annotation) if annotation else ():
+        if isinstance(node, ast.Name) and node.id not in known:
+            known[node.id] = _plain_type(*_alias(module, node.id))
+    if annotation is None or None in known.values():
+        return None
+    return eval(ast.unparse(annotation), known)  # a line of our own source
+
+
+def _alias(module: str, name: str) -> tuple[str, ast.expr | None]:
+    """What a name stands for that `module` assigns or imports from here, and the module where."""
+    for one in _tree(module).body:
+        if name in _imported(one):
+            return _alias(_imported(one)[name], name)
+    return module, _value(module, name)
+
+
+def _constant(lineage: list[Definition], name: str, default: Any) -> Any:
     """What the nearest class assigns to `name`."""
-    for one in lineage:
+    for _, one in lineage:
         for line in one.body:
             if isinstance(line, ast.AnnAssign) and _id(line.target) == name:
                 return line.value.value if isinstance(line.value, ast.Constant) else default

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from fairflac.data.pixels.decode import Framing
-from fairflac.data.pixels.live import Pixels
+from fairflac.data.pixels.stored import Pixels, rows_of
 from fairflac.errors import unknown
 from fairflac.metrics.predictions import Predictions
 from fairflac.types import TaskSpec
@@ -46,9 +46,9 @@ class BiasedDataset:
 
     def take(self, rows: np.ndarray) -> "BiasedDataset":
         """Those at these positions, in this order."""
-        bias = {name: values[rows] for name, values in self.bias.items()}
+        images, bias = rows_of(self.images, rows), {name: values[rows] for name, values in self.bias.items()}
         guess = None if self.guess is None else self.guess[rows]
-        return replace(self, images=self.images[rows], y=self.y[rows], bias=bias, names=self.names[rows], guess=guess)
+        return replace(self, images=images, y=self.y[rows], bias=bias, names=self.names[rows], guess=guess)
 
     @property
     def identity(self) -> str:

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from fairflac.data.base import BiasedDataset
 from fairflac.data.pixels.augment import Augment, unit_floats
-from fairflac.data.pixels.live import LiveImages, Pixels, read_ahead
+from fairflac.data.pixels.live import LiveImages, read_ahead
 from fairflac.data.pixels.resample import centre_offset
+from fairflac.data.pixels.stored import Pixels, StoredImages
 from fairflac.errors import UserError
 from fairflac.types import PairedSampling, TaskSpec
 
@@ -80,7 +81,7 @@ class ImageInputs:
                 f"images of {stored[0]} x {stored[1]} are too small: the network takes {size[0]} x {size[1]}"
             )
         # (N, H, W, 3) uint8, no copy
-        self.images = images if isinstance(images, LiveImages) else torch.from_numpy(images)
+        self.images = images if isinstance(images, StoredImages) else torch.from_numpy(images)
         self.read: tuple[Tensor, np.ndarray] | None = None  # the batch that was announced last, and its pixels
         self.mean = torch.tensor(task.mean, device=device).view(1, 3, 1, 1)
         self.std = torch.tensor(task.std, device=device).view(1, 3, 1, 1)
@@ -91,7 +92,7 @@ class ImageInputs:
 
     def ahead(self, batches: Sequence[Tensor]) -> Generator[Tensor]:
         """The same batches of indices, one after the other; images that are live are decoded before they are needed."""
-        if isinstance(self.images, Tensor):
+        if not isinstance(self.images, LiveImages):
             yield from batches
             return
         with closing(read_ahead(self.images, (index.numpy() for index in batches))) as pixels:
@@ -141,6 +142,6 @@ class VectorInputs:
 
 def inputs_of(data: BiasedDataset, device: torch.device, augment: Augment | None = None) -> ImageInputs | VectorInputs:
     """The samples of a split as batches: of images or of vectors."""
-    if not isinstance(data.images, LiveImages) and data.images.ndim == 2:
+    if isinstance(data.images, np.ndarray) and data.images.ndim == 2:
         return VectorInputs(data.images, device, augment)
     return ImageInputs(data.images, data.task, device, augment)

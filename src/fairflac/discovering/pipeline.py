@@ -14,8 +14,8 @@ from fairflac.data.own.groups import CONFIDENCE, GUESS, numbered, write_groups
 from fairflac.data.own.listing import Listing, ReadListing, checked_classes, read_listing, split_places
 from fairflac.data.own.sheet import USUAL, ColumnChoice
 from fairflac.data.pixels.decode import Fit
-from fairflac.data.pixels.live import Pixels
 from fairflac.data.pixels.resample import centre_crop
+from fairflac.data.pixels.stored import Pixels, rows_of
 from fairflac.discovery.belief import check_order
 from fairflac.discovery.features import (
     FeatureExtractor,
@@ -162,11 +162,11 @@ class SearchedImages:
     @cached_property
     def pixels(self) -> Pixels:
         """(N, H, W, 3) uint8."""
-        return self.read.images.pixels[self.rows]
+        return rows_of(self.read.images.pixels, self.rows)
 
     def features(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """By kind (len(rows), D), standardised as those of `self.rows` are."""
-        asked = self._own if rows is self.rows else self._seen(rows, self.read.images.pixels[rows])
+        asked = self._own if rows is self.rows else self._seen(rows, rows_of(self.read.images.pixels, rows))
         return {name: standardised(features, self._own[name]) for name, features in asked.items()}
 
     @cached_property

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from fairflac.data.own.listing import MEAN, STD
 from fairflac.data.pixels.augment import unit_floats
-from fairflac.data.pixels.live import Pixels, batches_of, bytes_of, read_ahead
+from fairflac.data.pixels.live import batches_of, bytes_of, read_ahead
+from fairflac.data.pixels.stored import Pixels
 from fairflac.errors import UserError
 from fairflac.nets.frozen import SIDE, FrozenResNet18, fold_batch_norm
 from fairflac.nets.weights import find_imagenet_file, imagenet_file, sha256_of

@@ -19,8 +19,8 @@ from fairflac.config.recipes import bias_model_kind
 from fairflac.config.run_config import RunConfig, resolve
 from fairflac.data.base import BiasedDataset, hash_split
 from fairflac.data.own.listing import MEAN, STD
-from fairflac.data.pixels.live import Pixels
 from fairflac.data.pixels.resample import centre_crop
+from fairflac.data.pixels.stored import Pixels
 from fairflac.discovery.witnesses import Testimony, Witness, contents, halves
 from fairflac.errors import Stopped
 from fairflac.metrics.predictions import Predictions

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fairflac.data.pixels.live import Pixels
+from fairflac.data.pixels.stored import Pixels
 from fairflac.discovery.belief import Belief, believe, ordinary_answers
 from fairflac.discovery.witnesses import NETWORKS, WITNESSES, Testimony, Witness, one_thread
 from fairflac.errors import unknown

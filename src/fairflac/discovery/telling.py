@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_softmax
 
-from fairflac.data.pixels.live import Pixels
+from fairflac.data.pixels.stored import Pixels
 from fairflac.discovery.features import FeatureExtractor
 from fairflac.discovery.witnesses import ORDINARY
 from fairflac.metrics.representation import subsample

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from fairflac.data.pixels.live import Pixels
+from fairflac.data.pixels.stored import Pixels
 from fairflac.metrics.representation import balanced
 
 

@@ -14,11 +14,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from fairflac.config import plugins
 from fairflac.config.run_config import RunConfig
-from fairflac.errors import RunInUse, UserError
+from fairflac.errors import RunInUse, UserError, describe_os_error
 from fairflac.reproduction.plan import Job
 from fairflac.reproduction.scheduler import JobListener, JobResult, run_job, run_jobs
 from fairflac.runs.directory import Run, Workspace
@@ -88,12 +88,14 @@ def _check_reachable(address: str, timeout: float = 10) -> None:
 
 
 def _run_store(workspace: Workspace) -> "ActorHandle[RunStore]":
-    """On the machine of the driver, whose folder of runs it keeps."""
+    """On the machine of the driver, whose folder of runs it keeps. If it is killed another takes its place, and hears
+    again what the first did not answer."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    store: ActorHandle[RunStore] = ray.remote(num_cpus=0, scheduling_strategy=here)(RunStore).remote(workspace.runs)
+    kind = ray.remote(num_cpus=0, scheduling_strategy=here, max_restarts=-1, max_task_retries=-1)(RunStore)
+    store: ActorHandle[RunStore] = kind.remote(workspace.runs)
     return store
 
 
@@ -189,7 +191,7 @@ class _Task:
             return JobResult("stopped")
         except RayError as error:
             if self.store is not None:
-                ray.get(self.store.close.remote(self.key))  # which the worker could not do any more
+                self.store.close.remote(self.key)  # which the worker could not do any more
             return JobResult("lost", f"its worker was lost: {type(error).__name__}")
         if result.status == "done" and not self._is_here():
             return JobResult(
@@ -218,7 +220,10 @@ Stamps = dict[str, tuple[int, int]]  # by file name, what changes with the conte
 
 
 class RunStore:
-    """Gives and takes files of run directories. It holds the lock of a run as long as a worker makes it."""
+    """Gives and takes files of run directories. It holds the lock of a run as long as a worker makes it.
+
+    Whatever is asked may be asked again.
+    """
 
     def __init__(self, runs: Path) -> None:
         self.runs = runs
@@ -226,20 +231,27 @@ class RunStore:
 
     def open(self, key: str) -> Files:
         """What there is of a run that is going to be made."""
-        with ExitStack() as stack:
-            stack.enter_context(Run(self.runs / key).locked())
-            self.held[key] = stack.pop_all()
+        self._hold(key)
         return self.read(key)
 
     def read(self, key: str) -> Files:
-        return changed_files(self.runs / key, {})
+        return Changes.since({}, self.runs / key).files
 
-    def keep(self, key: str, files: Files) -> None:
+    def keep(self, key: str, files: Files, gone: Sequence[str]) -> None:
+        self._hold(key)  # it may stand in for one that was killed, and its locks with it
+        for name in gone:
+            (self.runs / key / name).unlink(missing_ok=True)
         write_files(self.runs / key, files)
 
     def close(self, key: str) -> None:
         if key in self.held:
             self.held.pop(key).close()
+
+    def _hold(self, key: str) -> None:
+        if key not in self.held:
+            with ExitStack() as stack:
+                stack.enter_context(Run(self.runs / key).locked())
+                self.held[key] = stack.pop_all()
 
 
 class CallStore(Protocol):
@@ -254,28 +266,58 @@ def run_job_on_copy(config: RunConfig, workspace: Workspace, call_store: CallSto
         away = replace(workspace, runs=Path(folder))
         try:
             write_files(away.run(config).path, call_store("open", config.folder))
-        except RunInUse as error:
-            return JobResult("in use", str(error))
-        try:
             if stage_one := config.stage_one():
                 write_files(away.run(stage_one).path, call_store("read", stage_one.folder))
-            with _mirrored(away.run(config).path, lambda files: call_store("keep", config.folder, files)):
+            with _mirrored(away.run(config).path, lambda new: call_store("keep", config.folder, new.files, new.gone)):
                 result = run_job(config, away)
-            return replace(result, reason=result.reason.replace(folder, str(workspace.runs)))
+        except RunInUse as error:
+            return JobResult("in use", str(error))
+        except OSError as error:
+            return JobResult("lost", f"what it made did not arrive: {describe_os_error(error)}")
         finally:
             call_store("close", config.folder)
+        return replace(result, reason=result.reason.replace(folder, str(workspace.runs)))
+
+
+class Changes(NamedTuple):
+    """What differs from a copy of a folder that has files with certain stamps."""
+
+    files: Files  # in the order in which the copy may be written
+    gone: list[str]
+    stamps: Stamps  # of a copy that has got them
+
+    @classmethod
+    def since(cls, before: Stamps, folder: Path) -> "Changes":
+        files, stamps = Files(), Stamps()
+        for name in chain(reversed(WRITTEN_LAST), _early(folder)):
+            with suppress(FileNotFoundError):
+                status = (folder / name).stat()
+                mark = (status.st_mtime_ns, status.st_size)
+                if before.get(name) != mark:
+                    files[name] = (folder / name).read_bytes()
+                stamps[name] = mark
+        # A listing may miss a file that is replaced at the same moment.
+        gone = [name for name in before if name not in stamps and not (folder / name).exists()]
+        return cls(dict(reversed(files.items())), gone, stamps)
 
 
 @contextmanager
-def _mirrored(folder: Path, send: Callable[[Files], object]) -> Iterator[None]:
-    """Send what is new in a folder, now and then and in the end."""
-    ended, seen = threading.Event(), Stamps()
-    changed_files(folder, seen)
+def _mirrored(folder: Path, send: Callable[[Changes], object]) -> Iterator[None]:
+    """Send what is new in a folder, now and then and in the end. What was not confirmed is sent again; the last time it
+    has to be."""
+    ended, arrived = threading.Event(), Changes.since({}, folder).stamps
+
+    def send_new() -> None:
+        nonlocal arrived
+        new = Changes.since(arrived, folder)
+        if new.files or new.gone:
+            send(new)
+            arrived = new.stamps
 
     def now_and_then() -> None:
         while not ended.wait(MIRROR_SECONDS):
-            if files := changed_files(folder, seen):
-                send(files)
+            with suppress(Exception):  # whatever it is, it may have passed the next time
+                send_new()
 
     thread = threading.Thread(target=now_and_then)
     thread.start()
@@ -284,20 +326,7 @@ def _mirrored(folder: Path, send: Callable[[Files], object]) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-        send(changed_files(folder, seen))
-
-
-def changed_files(folder: Path, seen: Stamps) -> Files:
-    """Files that have changed since they were `seen`, in the order in which a copy may be written."""
-    found: Files = {}
-    for name in chain(reversed(WRITTEN_LAST), _early(folder)):
-        with suppress(FileNotFoundError):
-            status = (folder / name).stat()
-            mark = (status.st_mtime_ns, status.st_size)
-            if seen.get(name) != mark:
-                found[name] = (folder / name).read_bytes()
-                seen[name] = mark
-    return dict(reversed(found.items()))
+        send_new()
 
 
 def _early(folder: Path) -> Iterator[str]:

@@ -15,6 +15,7 @@ from fairflac.data.base import BiasedDataset, Dataset, Split, stratified_split
 from fairflac.data.pixels.cache import NAMED, Images, read_images
 from fairflac.data.pixels.decode import Fit, Framing
 from fairflac.data.pixels.live import Decode, stays_live
+from fairflac.data.pixels.stored import rows_of
 from fairflac.errors import UserError
 from fairflac.system.progress import tell_once
 from fairflac.types import Attribute, TaskSpec
@@ -251,7 +252,7 @@ def split_of(read: ReadListing, classes: list[str], reading: ReadOptions, split:
     bias, attributes = _attributes(listing, y, cut["train"], len(classes))
     size = (reading.size, reading.size)
     return BiasedDataset(
-        images=images.pixels[rows],
+        images=rows_of(images.pixels, rows),
         y=y[rows],
         bias={name: values[rows] for name, values in bias.items()},
         names=np.array(listing.names)[rows],

@@ -14,8 +14,9 @@ import numpy as np
 
 from fairflac.data.pixels.decode import Fit, Unreadable
 from fairflac.data.pixels.files import decode_files
-from fairflac.data.pixels.live import LiveImages, Pixels
+from fairflac.data.pixels.live import LiveImages
 from fairflac.data.pixels.rows import image_row
+from fairflac.data.pixels.stored import Pixels, rows_of
 from fairflac.errors import UserError
 from fairflac.system.files import one_at_a_time, replacing, write_text
 from fairflac.system.parse import parse_json
@@ -29,7 +30,7 @@ NAMED = 3  # images that a message names
 class Images:
     """Those of the files that could be read, in the order of the list; a file that is listed twice is there twice."""
 
-    pixels: Pixels  # (N, H, W, 3) uint8; an array is memory-mapped unless files are repeated
+    pixels: Pixels  # (N, H, W, 3) uint8; an array is memory-mapped
     kept: np.ndarray  # (N,) int64, positions in the list of files
     digests: np.ndarray  # (N,) uint64 of the files' bytes: equal for copies
     broken: dict[str, str]  # name → why it cannot be read
@@ -66,7 +67,7 @@ def read_images(
     row = {file: number for number, file in enumerate(readable)}
     kept = np.array([i for i, name in enumerate(names) if name in row], dtype=np.int64)
     rows = np.array([row[names[i]] for i in kept], dtype=np.int64)
-    pixels = stored.pixels if len(rows) == len(readable) else stored.pixels[rows]
+    pixels = stored.pixels if len(rows) == len(readable) else rows_of(stored.pixels, rows)
     return Images(pixels, kept, stored.digests[rows], stored.broken)
 
 

@@ -8,18 +8,19 @@ import os
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 
 from fairflac.data.pixels.decode import Fit, Unreadable
 from fairflac.data.pixels.files import ImageBytes, decoded
+from fairflac.data.pixels.stored import Pixels, StoredImages
 from fairflac.errors import UserError
 
 Decode = Literal["once", "live"]
-# Bytes of pixels that are kept: a run holds the images of its splits in memory, and other programs want some too.
+# Bytes of pixels that are kept, in a file: fast as long as the system has it in memory, which other programs want too.
 # 550,000 images for a network that sees 64 x 64 pixels, 45,000 for one that sees 224 x 224.
 KEPT = 8 << 30
 
@@ -35,62 +36,28 @@ def stays_live(decode: Decode | None, count: int, size: tuple[int, int]) -> bool
 
 
 @dataclass(frozen=True, eq=False)
-class LiveImages:
-    """Stands in for an array (N, H, W, 3) uint8, and holds no pixels.
-
-    Some of its rows, or a part of each image, are live again. `images[0]` and `np.asarray(images[rows])` are decoded.
-    """
+class LiveImages(StoredImages):
+    """In files that are decoded whenever an image is needed."""
 
     folder: Path
     names: Sequence[str]  # relative to `folder`
     digests: np.ndarray  # uint64, of the bytes of each file: another content is an error
     size: tuple[int, int]  # that files are decoded to
     fit: Fit
-    rows: np.ndarray  # (N,) positions in `names`
-    down: range  # the part of each image that is seen
-    across: range
     image_bytes: ImageBytes
-
-    ndim = 4
-    dtype = np.dtype(np.uint8)
 
     @classmethod
     def of(
         cls, folder: Path, names: Sequence[str], digests: np.ndarray, size: tuple[int, int], fit: Fit
     ) -> "LiveImages":
         rows = np.arange(len(names))
-        return cls(folder, names, digests, size, fit, rows, range(size[0]), range(size[1]), ImageBytes())
-
-    @property
-    def shape(self) -> tuple[int, int, int, int]:
-        return len(self.rows), len(self.down), len(self.across), 3
+        return cls(rows, range(size[0]), range(size[1]), folder, names, digests, size, fit, ImageBytes())
 
     @property
     def identity(self) -> bytes:
         """Another one for other pixels, known without decoding any."""
         contents: bytes = self.digests[self.rows].tobytes()
         return f"{self.size} {self.fit} {self.down} {self.across} ".encode() + contents
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @overload
-    def __getitem__(self, key: int | np.integer) -> np.ndarray: ...
-
-    @overload
-    def __getitem__(self, key: slice | np.ndarray | list[int] | tuple[Any, ...]) -> "LiveImages": ...
-
-    def __getitem__(
-        self, key: int | np.integer | slice | np.ndarray | list[int] | tuple[Any, ...]
-    ) -> "np.ndarray | LiveImages":
-        if isinstance(key, tuple):  # the same part of each: `images[..., top:bottom, left:right, :]`
-            everything, down, across, colours = key
-            if everything is not ... or colours != slice(None):
-                raise IndexError(f"images that are not decoded have no {key}")
-            return replace(self, down=self.down[down], across=self.across[across])
-        if isinstance(key, int | np.integer):
-            return self._one(int(self.rows[key]))
-        return replace(self, rows=self.rows[key])
 
     def __iter__(self) -> Iterator[np.ndarray]:
         for part in read_ahead(self, batches_of(len(self), BATCH)):
@@ -126,9 +93,6 @@ class LiveImages:
         return pixels
 
 
-Pixels = np.ndarray | LiveImages  # (N, H, W, 3) uint8
-
-
 @dataclass(frozen=True)
 class Decoding:
     """A batch that threads are decoding."""
@@ -148,7 +112,7 @@ def read_ahead(images: Pixels, batches: Iterable[np.ndarray]) -> Generator[np.nd
     At most `AHEAD` batches wait in memory. The threads end with the last batch, or when the generator is closed.
     """
     if not isinstance(images, LiveImages):
-        yield from (images[rows] for rows in batches)
+        yield from (np.asarray(images[rows]) for rows in batches)
         return
     coming: deque[Decoding] = deque()
     pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="decode")

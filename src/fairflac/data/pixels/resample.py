@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fairflac.data.pixels.live import Pixels
+from fairflac.data.pixels.stored import Pixels
 
 Size = tuple[int, int]  # height, width
 Sides = np.ndarray | int  # one per image, or one for all

@@ -9,7 +9,7 @@ from fairflac.data.base import BiasedDataset, Split
 from fairflac.data.own.listing import MEAN, STD
 from fairflac.data.pixels.cache import read_images
 from fairflac.data.pixels.decode import Framing
-from fairflac.data.pixels.live import Pixels
+from fairflac.data.pixels.stored import Pixels
 from fairflac.errors import UserError
 from fairflac.types import Attribute, TaskSpec
 

@@ -18,6 +18,7 @@ from fairflac.data.base import BiasedDataset, Dataset, Split, stratified_split
 from fairflac.data.own.listing import MEAN, STD, Share, Size, aligned_values
 from fairflac.data.pixels.cache import Images, read_images
 from fairflac.data.pixels.decode import Framing
+from fairflac.data.pixels.stored import rows_of
 from fairflac.data.sources import link_folders
 from fairflac.errors import UserError
 from fairflac.nets.textures import VGG16
@@ -314,7 +315,7 @@ class ImageNet9(Dataset):
         textures = self._textures(root, files) if split == "test" else {}
         bias = {name: codes[images.kept] for name, codes in textures.items()}
         return BiasedDataset(
-            images=images.pixels if len(rows) == len(y) else images.pixels[rows],  # all of them: none need be copied
+            images=rows_of(images.pixels, rows),
             y=y[rows],
             bias=bias,
             names=np.array(files.names)[images.kept][rows],

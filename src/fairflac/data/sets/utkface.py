@@ -9,6 +9,7 @@ import numpy as np
 from fairflac.data.base import BiasedDataset, Dataset, Split, hash_split
 from fairflac.data.own.listing import FRAMING, Size
 from fairflac.data.pixels.cache import check_images, read_images
+from fairflac.data.pixels.stored import rows_of
 from fairflac.data.sets.faces import ATTRIBUTES, Faces, face_task
 from fairflac.data.sources import ManualSource
 from fairflac.errors import UserError
@@ -112,7 +113,7 @@ class UTKFace(Dataset):
         where = np.flatnonzero(np.isin(readable, known.names))  # both are sorted
         rows = divide(known, self.bias, self.split_seed, images.digests[where])[split]
         task = face_task(("male", "female"), (self.bias,), self.size)
-        return known.take(rows).dataset(images.pixels[where[rows]], split, task)
+        return known.take(rows).dataset(rows_of(images.pixels, where[rows]), split, task)
 
 
 def parse(name: str) -> Label | None:
