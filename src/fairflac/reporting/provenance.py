@@ -146,7 +146,8 @@ def caveats(runs: Sequence[Run]) -> list[Caveat]:
     flac = [run for run in runs if run.config["method"].startswith("flac")]
     always = any(run.config.get("data_options", {}).get("q") == 1 for run in flac)
     small = [run for run in flac if run.config.get("train", {}).get("batch_size", SMALL_BATCH + 1) <= SMALL_BATCH]
-    several = any(len(run.result.get("attributes") or {}) > 1 for run in flac)
+    single = [run for run in flac if not run.config.get("other_bias_models")]
+    several = any(len(run.result.get("attributes") or {}) > 1 for run in single)
     scratch = [run.config["method"] for run in runs if run.result.get("from_scratch")]
     return [
         *(
@@ -169,8 +170,9 @@ def caveats(runs: Sequence[Run]) -> list[Caveat]:
             f"This is so here: batch_size = {small[0].config['train']['batch_size']}." if small else "",
         ),
         Caveat(
-            "It is made for one attribute. Against several at once, one bias model has to see all of them.",
-            "There are several attributes here." if several else "",
+            "It is made for one attribute. Against several at once, there must be a bias model for each, or one that "
+            "sees all of them.",
+            "There are several attributes here, and one bias model." if several else "",
         ),
         Caveat("It is as good as its bias model: an attribute that the bias model does not see stays in the model."),
         Caveat(

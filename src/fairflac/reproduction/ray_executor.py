@@ -257,7 +257,7 @@ def run_job_on_copy(config: RunConfig, workspace: Workspace, call_store: CallSto
         except RunInUse as error:
             return JobResult("in use", str(error))
         try:
-            if stage_one := config.stage_one():
+            for stage_one in config.stages_one():
                 write_files(away.run(stage_one).path, call_store("read", stage_one.folder))
             with _mirrored(away.run(config).path, lambda files: call_store("keep", config.folder, files)):
                 result = run_job(config, away)
