@@ -26,7 +26,7 @@ from fairflac.metrics.evidence import with_guess
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import unbiased
 from fairflac.metrics.selection import GUESSED, RULES, VALIDATION_RULES
-from fairflac.reporting.provenance import bias_run
+from fairflac.reporting.provenance import bias_runs
 from fairflac.runs.directory import Run, finished_runs
 from fairflac.system.files import data_root
 from fairflac.system.tables import text_table
@@ -55,7 +55,7 @@ def right_on_all_groups(run: Run) -> float:
 
 def guesses(runs: Sequence[Run], data: BiasedDataset, root: Path) -> Iterator[tuple[str, np.ndarray]]:
     """Ways to guess the attribute of the validation images, each by its name."""
-    taught = next((found for run in runs if (found := bias_run(run)) and found.config["target"] != "class"), None)
+    taught = next((found for run in runs for found in bias_runs(run) if found.config["target"] != "class"), None)
     if taught is not None:
         yield f"{GUESSED}, a model taught the attribute", predict_run(taught, data, cache=root / "cache").prediction
     grouped = next((run for run in runs if run.config["data_options"].get("groups")), None)

@@ -138,6 +138,9 @@ def _leaves(config: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield from _leaves(value, prefix)
         elif isinstance(value, dict):
             yield from _leaves(value, f"{prefix}{key}.")
+        elif key == "other_bias_models":
+            for number, one in enumerate(value, 2):
+                yield from _leaves(one, f"{prefix}{key}.{number}.")
         elif key != "seed":
             yield f"{prefix}{key}", value
 
