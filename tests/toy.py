@@ -1,5 +1,6 @@
 """A toy task with a planted shortcut, small enough to train in a blink: two classes, a shape and a brightness."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from fairflac.config.run_config import RunConfig, TrainConfig
 from fairflac.data.base import BiasedDataset
 from fairflac.discovery.bias_model import BiasSource
 from fairflac.methods import METHODS, Frozen, Method
+from fairflac.methods.flac import PairMatching
 from fairflac.runs.directory import Run
 from fairflac.training.engine import Training
 from fairflac.training.evaluate import predictions
@@ -32,6 +34,8 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
     "flac with supcon": ("flac", {"task": "supcon"}),
     "flac with strength": ("flac", {"balance": "pairs", "balanced_rows": True, "strength": 0.5}),
     "flac in micro-batches": ("flac", {"micro_batch": 5}),
+    "flac against two attributes": ("flac", {"combine": "max", "balance": "pairs"}),
+    "flac-plus against two attributes": ("flac-plus", {"combine": "joint"}),
     "cgl": ("cgl", {"estimation_epochs": 1, "label_share": 0.5}),
     "ssa": ("ssa", {"estimation_epochs": 1, "label_share": 0.5}),
     "lnl with convolutions": ("lnl", {"predictor": "conv"}),
@@ -118,8 +122,17 @@ def toy_bias(data: BiasedDataset) -> BiasSource:
     return BiasSource(Frozen(ToyNet(2)), Output(logits=4 * shown, features=shown), {})
 
 
+def toy_second_bias(data: BiasedDataset) -> BiasSource:
+    """Of an attribute with three values that nobody can see: two of them go with the class, for half of the images."""
+    values = torch.where(torch.arange(len(data)) % 2 == 0, torch.from_numpy(data.y), 2)
+    shown = torch.nn.functional.one_hot(values, 3).float()
+    return BiasSource(Frozen(ToyNet(3)), Output(logits=4 * shown, features=shown), {})
+
+
 def toy_batches(method: Method, data: BiasedDataset, fabric: Fabric, **train: object) -> Batches:
     bias = toy_bias(data) if method.needs_bias_model else None
+    if bias is not None and isinstance(method, PairMatching) and method.flac.combine != "sum":
+        bias = replace(bias, others=(toy_second_bias(data),))
     return Batches(method, data, toy_config(method.name, **train), fabric, bias)
 
 

@@ -117,6 +117,7 @@ class Batch:
     index: Tensor  # (B,) position in the training set
     _bias: Tensor | None = field(default=None, repr=False)  # (B,)
     _bias_output: Output | None = field(default=None, repr=False)  # of the bias model
+    _other_bias_outputs: tuple[Output, ...] = field(default=(), repr=False)  # of those of further attributes
 
     @property
     def x(self) -> Tensor:
@@ -139,6 +140,11 @@ class Batch:
     def bias_logits(self) -> Tensor:
         """(B, C_b) what the bias model predicts for these samples, without gradients."""
         return self._from_bias_model().logits
+
+    @property
+    def bias_outputs(self) -> tuple[Output, ...]:
+        """What all bias models say: of several attributes each has its own, and the first is that of `bias_logits`."""
+        return (self._from_bias_model(), *self._other_bias_outputs)
 
     def _from_bias_model(self) -> Output:
         if self._bias_output is None:

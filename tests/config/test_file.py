@@ -27,6 +27,7 @@ def read_back(config: RunConfig, folder: Path, **changes: Any) -> RunConfig:
         ("biased-digits", "ssa", {"label_share": 0.25}),
         ("biased-mnist", "flac", {"bias_model.seed": 3}),
         ("celeba", "flac", {"clip_norm": 1.0}),
+        ("utkface", "flac", {"other_bias_models": [{"target": "age"}, {"epochs": 2, "seed": 3}], "combine": "max"}),
         ("folder", "flac-b", {"path": '/photos/it\'s <mine> & "yours"\n'}),
     ],
 )
@@ -107,3 +108,12 @@ def test_what_is_no_file_or_no_text(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(UserError, match="no text"):
         read_config(tmp_path / "run.toml")
+
+
+def test_changes_on_top_reach_the_bias_models_of_further_attributes(tmp_path: Path) -> None:
+    config = resolve("biased-digits", "flac", 0, {"frame_q": 0.9, "other_bias_models": [{"target": "frame"}]})
+    again = read_back(config, tmp_path, batch_size=64)
+    assert [one.train.batch_size for one in again.stages_one()] == [64, 64]
+    assert [one.target for one in again.stages_one()] == ["colour", "frame"]
+    new = read_back(resolve("biased-digits", "flac"), tmp_path, other_bias_models=[{"target": "frame", "epochs": 1}])
+    assert [(one.target, one.train.epochs) for one in new.stages_one()] == [("colour", 3), ("frame", 1)]

@@ -50,6 +50,23 @@ def test_stage_one_of_flac_b_is_the_vanilla_run() -> None:
     assert stage == resolve("biased-digits", "vanilla", 7, changes)
 
 
+def test_further_bias_models_are_as_the_first_but_for_what_is_said() -> None:
+    changes = {"bias_model.epochs": 2, "other_bias_models": [{"target": "frame"}, {"epochs": 9}]}
+    first, frame, longer = resolve("biased-digits", "flac", 3, changes).stages_one()
+    assert frame == first.model_copy(update={"target": "frame"})
+    assert longer.train.epochs == 9 and first.train.epochs == 2 and longer.target == "colour"
+    follows = resolve("biased-digits", "flac-b", 3, {"other_bias_models": [{"kind": "early"}]}).stages_one()
+    assert [(one.seed, one.train.epochs) for one in follows] == [(3, 10), (3, 1)]
+
+
+def test_runs_without_further_bias_models_keep_the_id_that_they_had() -> None:
+    assert "other_bias_models" not in resolve("biased-digits", "flac").to_toml()
+    assert resolve("biased-digits", "flac", 0, {"q": 0.97}).run_id == "715a1e75fc"
+    several = resolve("biased-digits", "flac", 0, {"other_bias_models": [{"target": "frame"}]})
+    assert several.run_id != resolve("biased-digits", "flac").run_id
+    assert RunConfig.model_validate_json(several.model_dump_json()) == several
+
+
 def test_stage_one_has_settings_of_its_own() -> None:
     stage = resolve("biased-digits", "flac", 0, {"bias_model.net": "resnet18", "bias_model.epochs": 2}).stage_one()
     assert stage is not None and stage.net == "resnet18" and stage.train.epochs == 2
@@ -68,6 +85,15 @@ def test_stage_one_has_settings_of_its_own() -> None:
         ("biased-mnist", "flac", {"net": "resnet81"}, "did you mean 'resnet18'"),
         ("biased-mnist", "flac", {"bias_model.epoch": 1}, "did you mean 'epochs'"),
         ("biased-mnist", "vanilla", {"bias_model.epochs": 1}, "has no bias model"),
+        ("utkface", "flac", {"other_bias_models": 3}, "other_bias_models = 3 is not valid: give a list"),
+        ("utkface", "flac", {"other_bias_models": ["age"]}, "give a list with a table for each"),
+        ("utkface", "flac", {"other_bias_models": [{"targt": "age"}]}, "did you mean 'target'"),
+        ("utkface", "flac", {"other_bias_models": [{"target": "ages"}]}, "did you mean 'age'"),
+        ("utkface", "flac", {"other_bias_models": [{"run": "nowhere"}]}, "there is no 'nowhere'"),
+        ("utkface", "flac", {"combine": "max"}, "combine says .* set other_bias_models"),
+        ("utkface", "flac", {"combine": "mean", "other_bias_models": [{"target": "age"}]}, "combine = 'mean'"),
+        ("utkface", "softcon", {"other_bias_models": [{"target": "age"}]}, "'softcon' takes one bias model"),
+        ("utkface", "vanilla", {"other_bias_models": [{"target": "age"}]}, "'vanilla' has no bias model: remove"),
         ("biased-mnist", "vanilla", {"target": "color"}, "did you mean 'colour'"),
         ("biased-mnist", "vanilla", {"selection": "best"}, "selection rule"),
         ("biased-mnist", "flac", {"q": 0.05}, "q = 0.05 is not valid"),

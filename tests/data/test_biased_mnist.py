@@ -48,6 +48,24 @@ def test_colours_are_the_published_ones() -> None:
     ]  # fmt: skip
 
 
+def test_a_frame_is_a_second_shortcut_and_leaves_all_else_as_it_was() -> None:
+    plain, framed = (BiasedDigits(0, q=0.97, frame_q=q).load(NOWHERE, "train") for q in (None, 0.9))
+    assert plain is not None and framed is not None and [*plain.bias] == ["colour"]
+    assert np.array_equal(plain.bias["colour"], framed.bias["colour"]) and [*framed.task.attributes] == [*framed.bias]
+    assert np.array_equal(plain.images[:, 2:-2, 2:-2], framed.images[:, 2:-2, 2:-2])
+    edge = np.ones((28, 28), dtype=bool)
+    edge[2:-2, 2:-2] = False
+    assert (framed.images[:, edge] == COLOURS[framed.bias["frame"]][:, None]).all()
+    own = {name: values == framed.y for name, values in framed.bias.items()}
+    assert [int((~right).sum()) for right in own.values()] == [
+        110,
+        364,
+    ]  # a tenth of 360 in each class, rounded upwards
+    assert int((~own["colour"] & ~own["frame"]).sum()) < 30  # about a tenth of the 110: the two are independent
+    test = BiasedDigits(5, frame_q=0.9).load(NOWHERE, "test")
+    assert test is not None and abs(int((test.y == test.bias["frame"]).sum()) - 100) < 10
+
+
 def test_painting_binarises_the_digit() -> None:
     digit = np.array([[[0, 1], [128, 255]]], dtype=np.uint8)
     painted = paint(digit, np.array([3]))

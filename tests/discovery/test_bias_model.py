@@ -1,6 +1,7 @@
 """Stage 1 as stage 2 sees it, on real runs with a tiny network."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
+from fairflac import train
 from fairflac.config.run_config import resolve
 from fairflac.data.batches import ImageInputs
 from fairflac.discovery import bias_model
@@ -17,6 +19,7 @@ from fairflac.metrics.evidence import count_guesses
 from fairflac.nets.small import SimpleConvNet
 from fairflac.runs.directory import Run, Workspace, find_runs
 from fairflac.training.build import load_config, load_method, load_split
+from fairflac.training.engine import make_fabric
 from fairflac.training.evaluate import infer
 from fairflac.training.pipeline import dry_run, import_run, train_config
 
@@ -208,3 +211,28 @@ def test_a_result_has_the_validation_of_the_kept_epoch_and_every_class(tmp_path:
     assert recall == pytest.approx(confusion.diagonal() / confusion.sum(1))
     assert sum(result["training_images"]) == 4000 * 0.9
     assert result["majority"]["accuracy"]["value"] == 0.1
+
+
+def test_a_run_against_two_attributes_has_two_bias_models(finished: tuple[Run, Run], tmp_path: Path) -> None:
+    """The second is a finished run of the user's, which predicts the frame; each keeps its output."""
+    workspace = Workspace(tmp_path / "runs", tmp_path, silent=True, logger="none")
+    framer = train_config(
+        resolve("biased-digits", "vanilla", 0, {**TINY, "frame_q": 0.1, "target": "frame"}), workspace
+    )
+    assert framer is not None
+    changes = {**TINY, "frame_q": 0.9, "bias_model": str(finished[1].path), "combine": "max"}
+    changes |= {"other_bias_models": [{"run": str(framer.path)}]}
+    own = replace(workspace, runs=tmp_path / "others")
+    run = train("biased-digits", "flac", workspace=own, report=False, **changes)
+    assert run is not None and run.result["bias_model"] == finished[1].path.name
+    (other,) = run.result["other_bias_models"]
+    assert other["run"] == framer.path.name and "agreement:frame" in other["quality"]
+    assert "agreement:colour" in run.result["bias_model_quality"]
+    config = load_config(run)
+    data = load_split(config, tmp_path, "train")
+    assert data is not None and [stage.target for stage in config.stages_one()] == ["colour", "frame"]
+    expected = infer(load_method(framer), data, make_fabric(), torch.arange(len(data)))
+    kept = run.of_bias_model(2)
+    for path, values in ((kept.bias_logits, expected.logits), (kept.bias_features, expected.features)):
+        np.testing.assert_array_equal(np.load(path), values)
+    assert run.history[0]["pairs_2"] == pytest.approx(np.load(kept.pairs_per_batch).mean())

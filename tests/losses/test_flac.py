@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fairflac.losses import FLACLoss, flac_loss
+from fairflac.losses import DenseFLACLoss, FLACLoss, flac_loss
+from fairflac.losses.flac import Combine
 
 KERNELS = ("student-t", "cosine", "rbf")
 DIVERGENCES = ("jeffreys", "kl", "mse")
@@ -290,3 +291,57 @@ def test_ideal_bias_features_give_the_expected_number_of_pairs() -> None:
         loss(torch.eye(10)[colour], torch.rand(128, 4, generator=g), y)
         counts.append(float(loss.stats["pairs"]))
     assert 55 < sum(counts) / len(counts) < 75
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("combine", ["sum", "max", "joint"])
+def test_several_attributes_equal_the_equations(combine: Combine, normalize: bool) -> None:
+    (first, h, y), (second, *_), (third, *_) = (biased_batch(seed=seed) for seed in (1, 2, 5))
+    several = (3 * first, second[:, :4], third)
+    options = {"pairs": "conflicting", "threshold": "midrange", "exponent": 0.5, "divergence": "jeffreys",
+               "normalize": normalize}  # fmt: skip
+
+    def slow(b: Tensor) -> float:
+        return slow_flac(b, h, y, kind="student-t", reduction="mean", **options)
+
+    if combine == "joint":
+        units = [[v / (math.hypot(*row) if normalize else 1) for v in row] for b in several for row in b.tolist()]
+        rows = [units[i] + units[len(y) + i] + units[2 * len(y) + i] for i in range(len(y))]
+        expected = slow(torch.tensor(rows, dtype=torch.float64))
+    else:
+        expected = {"sum": sum, "max": max}[combine]([slow(b) for b in several])
+    for loss in (FLACLoss(combine=combine, **options), DenseFLACLoss(combine=combine, **options)):
+        assert float(loss(several, h, y)) == pytest.approx(expected, rel=1e-9)
+        assert ("pairs_3" in loss.stats) == (combine != "joint")
+    assert torch.equal(flac_loss((first,), h, y, combine=combine), flac_loss(first, h, y))
+
+
+@pytest.mark.parametrize("combine", ["sum", "max", "joint"])
+def test_gradient_against_several_attributes_is_that_of_the_textbook(combine: Combine) -> None:
+    (first, h, y), (second, *_) = (biased_batch(seed=seed) for seed in (1, 2))
+    gradients = []
+    for loss in (FLACLoss(combine=combine), DenseFLACLoss(combine=combine)):
+        features = h.clone().requires_grad_()
+        loss((first, second), features, y).backward()
+        assert features.grad is not None
+        gradients.append(features.grad)
+    torch.testing.assert_close(*gradients)
+
+
+def test_a_pair_shares_a_combination_if_it_shares_all_of_it() -> None:
+    """By hand: of eight samples, two classes and two attributes, S of both together."""
+    y, a, b = (torch.tensor(x) for x in ([0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1, 0], [0, 0, 1, 0, 1, 1, 0, 0]))
+    loss = FLACLoss(combine="joint")
+    loss((torch.eye(2)[a], torch.eye(2)[b]), torch.rand(8, 3), y)
+    pairs = {(i, j) for i in range(8) for j in range(8) if i != j and (y[i] == y[j]) != ((a[i], b[i]) == (a[j], b[j]))}
+    assert loss.stats["pairs"] == len(pairs) == 26
+
+
+def test_several_attributes_are_checked() -> None:
+    b, h, y = biased_batch()
+    with pytest.raises(ValueError, match="combine must be one of sum, max, joint, not 'mean'"):
+        FLACLoss(combine="mean")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least one bias model"):
+        flac_loss((), h, y)
+    with pytest.raises(ValueError, match=r"bias_features must be \(N, D\) with N = len\(y\) = 16, not \(3, 5\)"):
+        flac_loss((b, b[:3]), h, y)

@@ -1,5 +1,6 @@
 """FLAC's step against its parts computed one by one."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ from lightning_fabric import Fabric
 from fairflac.errors import UserError
 from fairflac.losses import FLACLoss
 from fairflac.losses.contrastive import supcon_loss
+from fairflac.losses.flac import Combine
+from fairflac.methods.balanced import Balanced
 from fairflac.methods.flac import FLAC, FLACB
+from fairflac.training.pipeline import Batches
 from fairflac.types import Batch
-from toy import TASK, ToyNet, toy_batches, toy_data
+from toy import TASK, ToyNet, toy_batches, toy_bias, toy_config, toy_data, toy_second_bias
 
 
 def batch_of(method: FLAC | FLACB, fabric: Fabric) -> Batch:
@@ -89,3 +93,32 @@ def test_a_loss_that_cannot_fall_says_what_to_do() -> None:
         None
     ] * 5  # the digits
     assert [reaches.advice({**means, "flac": 0.1, "out_of_reach": 0.0}) for _ in range(6)] == [None] * 6
+
+
+@pytest.mark.parametrize("combine", ["sum", "max", "joint"])
+def test_several_attributes_are_matched_to_their_own_bias_models(combine: Combine, fabric: Fabric) -> None:
+    method = FLAC(ToyNet(2), TASK, alpha=7.0, task="supcon", bias_output="probabilities", combine=combine)
+    source = replace(toy_bias(toy_data()), others=(toy_second_bias(toy_data()),))
+    batch, seen = Batches(method, toy_data(), toy_config("flac"), fabric, source)(torch.arange(32), 0), []
+    assert [output.logits.shape[1] for output in batch.bias_outputs] == [2, 3]
+    logs = method.step(batch, lambda loss, *groups: seen.append(loss))
+    features = method.net(torch.cat(batch.views)).features
+    probabilities = [output.logits.softmax(1).repeat(2, 1) for output in batch.bias_outputs]
+    flac = FLACLoss(combine=combine)(probabilities, features, batch.y.repeat(2))
+    torch.testing.assert_close(logs["flac"], flac.detach())
+    torch.testing.assert_close(seen[0], logs["supcon"] + 0.01 * logs["ce"] + 7 * flac)
+    assert method.advice({name: float(value) for name, value in logs.items()}) is None
+    if combine != "joint":
+        assert "no batch" in (method.advice({**{n: float(v) for n, v in logs.items()}, "pairs_2": 0.0}) or "")
+
+
+def test_groups_of_several_attributes_are_the_combinations_of_their_guesses(fabric: Fabric) -> None:
+    source = replace(toy_bias(toy_data()), others=(toy_second_bias(toy_data()),))
+    for method in (FLAC(ToyNet(2), TASK, balance="batches", combine="sum"), Balanced(ToyNet(2), TASK)):
+        everything = Batches(method, toy_data(), toy_config("flac"), fabric, source).everything()
+        method.prepare(everything)
+        guesses = zip(*(output.logits.argmax(1).tolist() for output in everything.bias_outputs), strict=True)
+        groups = [*zip(everything.y.tolist(), guesses, strict=True)]
+        weights = method.sample_weights()
+        assert weights is not None and len(set(groups)) > 4
+        torch.testing.assert_close(weights, torch.tensor([1 / groups.count(group) for group in groups]))

@@ -115,13 +115,12 @@ def tune(
     first = {key: value for key, values in search.items() for value in _values(values)[:1]}
     arrange(dataset, method, changes | first)  # names and values, before torch is imported
 
-    from fairflac.training.pipeline import import_run
+    from fairflac.training.pipeline import import_bias_models
     from fairflac.tuning.space import load_optuna, make_plan, make_space
     from fairflac.tuning.study import tune as run_search
 
     load_optuna()  # what is missing is said before anything else
-    if isinstance(changes.get("bias_model"), str):
-        import_run(Path(changes["bias_model"]), workspace)
+    import_bias_models(changes, workspace)
     plan = make_plan(dataset, method, seed, changes, make_space(search), rule, workspace.data)
     return run_search(plan, workspace, trials)
 

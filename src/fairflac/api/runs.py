@@ -69,10 +69,10 @@ def train(
     complete = config is not None
     resolved = resolve(asked.dataset, asked.method, asked.seed, asked.settings, workspace.data, complete=complete)
 
-    from fairflac.training.pipeline import import_run, train_config  # seconds, which a wrong setting need not cost
+    # This takes seconds, which a wrong setting need not cost.
+    from fairflac.training.pipeline import import_bias_models, train_config
 
-    if isinstance(settings.get("bias_model"), str):
-        import_run(Path(settings["bias_model"]), workspace)
+    import_bias_models(settings, workspace)
     run = train_config(resolved, workspace, resume=resume, devices=devices, num_nodes=num_nodes)
     if run is not None and report:
         _write_page(run)

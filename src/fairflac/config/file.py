@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from fairflac.config.options import lookup, training_options
-from fairflac.config.settings import MAX_SEED, overlay, split_stage_one
+from fairflac.config.settings import MAX_SEED, OTHERS, beside_first, overlay, split_stage_one, tables
 from fairflac.errors import UserError, unknown
 from fairflac.runs.directory import CONFIG
 from fairflac.system.parse import parse_toml
 
 SECTIONS = ("data_options", "net_options", "method_options", "train")
-KEYS = ("dataset", "method", "net", "seed", "target", *SECTIONS, "bias_model", "biased_net")
+KEYS = ("dataset", "method", "net", "seed", "target", *SECTIONS, "bias_model", OTHERS, "biased_net")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,16 @@ class ConfigFile:
             stage_one = overlay(stage_one, own_stage_one)
         else:
             stage_one = own_stage_one
-        return {**overlay(base, own), **{f"bias_model.{key}": value for key, value in stage_one.items()}}
+        others = {}
+        if OTHERS in own:
+            others = {OTHERS: [beside_first(stage_one, table) for table in tables(own[OTHERS])]}
+        elif OTHERS in base:
+            others = {OTHERS: [overlay(table, self._shared(own, base, table)) for table in base[OTHERS]]}
+        return {
+            **overlay(base, own),
+            **{f"bias_model.{key}": value for key, value in stage_one.items()},
+            **others,
+        }
 
     def _shared(self, own: dict[str, Any], base: dict[str, Any], stage_one: dict[str, Any]) -> dict[str, Any]:
         names = {"net", *lookup("net", str(stage_one["net"])).options, *training_options().options} - {"bias_features"}
@@ -74,6 +83,10 @@ def _check(file: Path, content: dict[str, Any], where: str = "") -> None:
     for key, value in content.items():
         if key not in KEYS:
             unknown("key", key, KEYS, f"in '{file}'{where}")
+        if key == OTHERS:
+            for number, other in enumerate(tables(value), 2):
+                _check(file, other, f", bias model {number}")
+            continue
         table = key in (*SECTIONS, "bias_model", "biased_net")
         if table != isinstance(value, dict) or (not table and key != "seed" and not isinstance(value, str)):
             raise UserError(
@@ -102,10 +115,16 @@ def settings_of(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "biased_net.net", biased["net"]
         yield from ((f"biased_net.{key}", value) for key, value in biased.get("net_options", {}).items())
     if stage_one := config.get("bias_model"):
-        yield from ((f"bias_model.{key}", stage_one[key]) for key in ("dataset", "method"))
-        yield "bias_model.seed", stage_one.get("seed", "run")
-        yield "bias_model.target", stage_one.get("target", "class")
-        yield from ((f"bias_model.{key}", value) for key, value in settings_of({**stage_one, "target": "class"}))
+        yield from ((f"bias_model.{key}", value) for key, value in _stage_one(stage_one).items())
+    if others := config.get(OTHERS):
+        yield OTHERS, [_stage_one(one) for one in others]
+
+
+def _stage_one(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Every setting of a bias model."""
+    own = {key: config[key] for key in ("dataset", "method")}
+    own |= {"seed": config.get("seed", "run"), "target": config.get("target", "class")}
+    return own | dict(settings_of({**config, "target": "class"}))
 
 
 def _options(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -34,7 +34,7 @@ PLAIN = {one.__name__: one for one in (bool, int, float, str, tuple, Path)} | {
     "Annotated": Annotated, "Literal": Literal, "Field": Field,
 }  # fmt: skip
 # What a method or a network declares, and settings depend on.
-FLAGS = ("needs_bias_model", "needs_biased_net", "frozen")
+FLAGS = ("needs_bias_model", "takes_bias_models", "needs_biased_net", "frozen")
 
 
 @cache

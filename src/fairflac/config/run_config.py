@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from fairflac.config.options import checked, options_of
 from fairflac.config.recipes import recipe_for
-from fairflac.config.settings import MAX_SEED, Arranged, arrange
+from fairflac.config.settings import MAX_SEED, OTHERS, Arranged, arrange
 from fairflac.data import DATASETS
 from fairflac.data.pixels.augment import Augmentation
 from fairflac.errors import UserError, unknown
@@ -70,7 +70,16 @@ class RunConfig(BaseModel):
     method_options: dict[str, Any] = {}
     train: TrainConfig = TrainConfig()
     bias_model: "RunConfig | None" = None
+    other_bias_models: "tuple[RunConfig, ...]" = ()  # of further attributes
     biased_net: NetConfig | None = None
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Nothing of further bias models where there are none, so that such runs keep their id."""
+        content: dict[str, Any] = write(self)
+        if not self.other_bias_models:
+            content.pop(OTHERS, None)
+        return content
 
     @property
     def run_id(self) -> str:
@@ -100,9 +109,15 @@ class RunConfig(BaseModel):
 
     def stage_one(self) -> "RunConfig | None":
         """The run that provides the bias model."""
-        if self.bias_model is None or self.bias_model.seed is not None:
-            return self.bias_model
-        return self.bias_model.model_copy(update={"seed": self.seed})
+        return next(iter(self.stages_one()), None)
+
+    def stages_one(self) -> "tuple[RunConfig, ...]":
+        """The runs that provide the bias models, one for each attribute."""
+        first = () if self.bias_model is None else (self.bias_model,)
+        return tuple(
+            one if one.seed is not None else one.model_copy(update={"seed": self.seed})
+            for one in (*first, *self.other_bias_models)
+        )
 
     def to_toml(self) -> str:
         text = tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
@@ -140,13 +155,19 @@ def resolve(
 def _from_scratch(found: Arranged, changes: dict[str, Any], prefix: str = "") -> Arranged:
     """Without the ImageNet weights that only a recipe asked for; what the user asked for stays."""
     stage_one, biased_net, options = found.stage_one, found.biased_net, found.sections["net_options"]
-    if isinstance(stage_one, Arranged) and not prefix:
-        stage_one = _from_scratch(stage_one, changes, "bias_model.")
+    others = found.others
+    if not prefix:
+        stage_one = stage_one and _stage_from_scratch(stage_one, changes)
+        others = tuple(_stage_from_scratch(one, changes) for one in others)
     if not {"weights", f"{prefix}weights"} & changes.keys():
         options = _without_imagenet(options)
         biased_net = biased_net and (biased_net[0], _without_imagenet(biased_net[1]))
     sections = {**found.sections, "net_options": options}
-    return replace(found, sections=sections, biased_net=biased_net, stage_one=stage_one)
+    return replace(found, sections=sections, biased_net=biased_net, stage_one=stage_one, others=others)
+
+
+def _stage_from_scratch(stage_one: Arranged | Path, changes: dict[str, Any]) -> Arranged | Path:
+    return _from_scratch(stage_one, changes, "bias_model.") if isinstance(stage_one, Arranged) else stage_one
 
 
 def _without_imagenet(options: dict[str, Any]) -> dict[str, Any]:
@@ -168,24 +189,24 @@ def _valid(found: Arranged, seed: int | None) -> RunConfig:
     if found.biased_net is not None:
         name, values = found.biased_net
         biased_net = NetConfig(net=name, net_options=_net_options(name, values, f"biased_net of {found.where}"))
-    stage_one = found.stage_one
-    if isinstance(stage_one, Path):
-        bias_model: RunConfig | None = finished(stage_one)
-    else:
-        bias_model = None if stage_one is None else _valid(stage_one, stage_one.seed)
     config = RunConfig(
         dataset=found.dataset,
         method=found.method,
         net=found.net,
         seed=seed,
         target=found.target,
-        bias_model=bias_model,
+        bias_model=None if found.stage_one is None else _bias_model(found.stage_one),
+        other_bias_models=tuple(_bias_model(one) for one in found.others),
         biased_net=biased_net,
         net_options=_net_options(found.net, found.sections["net_options"], found.where),
         **sections,
     )
     _check_combination(config)
     return config
+
+
+def _bias_model(stage_one: Arranged | Path) -> RunConfig:
+    return finished(stage_one) if isinstance(stage_one, Path) else _valid(stage_one, stage_one.seed)
 
 
 def _net_options(net: str, values: dict[str, Any], where: str) -> dict[str, Any]:
@@ -220,8 +241,11 @@ def _check_combination(config: RunConfig) -> None:
         raise UserError(f"selection = '{config.train.selection}' needs epochs to choose from: set epochs")
     if config.train.bias_features == "live" and config.method_options.get("balance"):
         raise UserError("balance asks the bias model about all images before training: set bias_features = 'cached'")
+    if config.method_options.get("combine") and not config.other_bias_models:
+        raise UserError(f"combine says what becomes of several attributes, and there is one bias model: set {OTHERS}")
     if config.bias_model is not None:
-        _check_stage_one(config, config.bias_model)
+        for stage_one in (config.bias_model, *config.other_bias_models):
+            _check_stage_one(config, stage_one)
     elif config.data_options.get("groups"):
         _check_groups(config)
     if _is_frozen(config.net):

@@ -15,6 +15,7 @@ from fairflac.errors import UserError, unknown
 from fairflac.system.progress import tell_once
 
 MAX_SEED = 2**32 - 1
+OTHERS = "other_bias_models"  # of further attributes: tables, each of what differs from `bias_model`
 OF_PIXELS = ("augment", "bias_features")  # settings that say nothing of training on embeddings
 
 
@@ -30,6 +31,7 @@ class Arranged:
     biased_net: tuple[str, dict[str, Any]] | None  # the second network and its options
     stage_one: "Arranged | Path | None"  # of the bias model; a path: it is that run
     seed: int | None = None  # of a bias model that has its own
+    others: "tuple[Arranged | Path, ...]" = ()  # the bias models of further attributes
 
     @property
     def where(self) -> str:
@@ -51,6 +53,7 @@ def arrange(dataset: str, method: str, changes: dict[str, Any], *, complete: boo
     recipe, recipe_biased_net = split_table(recipe, "biased_net")
     recipe, recipe_stage_one = split_stage_one(recipe)
     settings = overlay(recipe, own)
+    other_tables = tables(settings.pop(OTHERS, []))
     biased_net = None
     if has.flags["needs_biased_net"]:
         biased_net = _biased_net(settings, overlay(recipe_biased_net, own_biased_net), where)
@@ -61,18 +64,40 @@ def arrange(dataset: str, method: str, changes: dict[str, Any], *, complete: boo
     net, target = str(settings.pop("net")), str(settings.pop("target", "class"))
     lookup("net", net)
     sections = _sections(settings, dataset, method, net)
-    stage_one = None
+    stage_one: Arranged | Path | None = None
+    others: tuple[Arranged | Path, ...] = ()
+    said = [*(f"bias_model.{key}" for key in own_stage_one), *([OTHERS] if other_tables else [])]
     if settings.get("groups"):
-        if own_stage_one:
-            first = next(iter(own_stage_one))
-            raise UserError(f"groups stand in for the bias model of '{method}': remove the setting bias_model.{first}")
+        if said:
+            raise UserError(f"groups stand in for the bias model of '{method}': remove the setting {said[0]}")
     elif has.flags["needs_bias_model"]:
+        if other_tables and not has.flags["takes_bias_models"]:
+            raise UserError(f"'{method}' takes one bias model: remove the setting {OTHERS}")
         shared = without(settings, has.options) | {"net": net, "target": target}
         shared.pop("bias_features", None)  # says how a bias model is used, and stage 1 has none
-        stage_one = _stage_one(dataset, {} if complete else shared, own_stage_one, recipe_stage_one)
-    elif own_stage_one:
-        raise UserError(f"'{method}' has no bias model: remove the setting bias_model.{next(iter(own_stage_one))}")
-    return Arranged(dataset, method, net, target, sections, biased_net, stage_one)
+        shared = {} if complete else shared
+        stage_one = _stage_one(dataset, shared, own_stage_one, recipe_stage_one)
+        if not complete:
+            other_tables = [beside_first(own_stage_one, table) for table in other_tables]
+        others = tuple(_stage_one(dataset, shared, table, recipe_stage_one) for table in other_tables)
+    elif said:
+        raise UserError(f"'{method}' has no bias model: remove the setting {said[0]}")
+    return Arranged(dataset, method, net, target, sections, biased_net, stage_one, others=others)
+
+
+def tables(value: Any) -> list[dict[str, Any]]:
+    """What is said of further bias models."""
+    if not isinstance(value, list | tuple) or not all(isinstance(table, dict) and table for table in value):
+        raise UserError(
+            f"{OTHERS} = {value!r} is not valid: give a list with a table for each of them, of what differs from "
+            f'bias_model, for example {OTHERS}=[{{target = "age"}}]'
+        )
+    return list(value)
+
+
+def beside_first(first: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a further bias model: as those of the first, but for what its table says."""
+    return dict(table) if "run" in table else overlay(without(first, ["run"]), table)
 
 
 def _recipe_of(dataset: str, method: str) -> str:
@@ -154,6 +179,7 @@ def _stage_one(dataset: str, shared: dict[str, Any], own: dict[str, Any], recipe
 
     Without settings of its run, what is said of it is all.
     """
+    own = dict(own)
     run, kind = own.pop("run", None), own.pop("kind", None)
     if run is not None:
         others = [*own, *(["kind"] if kind else [])]

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,11 @@ class BiasSource:
     table: Output | None  # of the training set in index order; None: computed on the image the model sees
     quality: dict[str, float]  # see `quality.measure`
     guess_counts: np.ndarray | None = None  # see `Predictions`; None: its last layer was never trained
+    others: "tuple[BiasSource, ...]" = ()  # of further attributes
+
+    @property
+    def all(self) -> "tuple[BiasSource, ...]":
+        return (self, *self.others)
 
     def __call__(self, index: Tensor, x: Tensor) -> Output:
         if self.table is not None:
@@ -46,6 +51,17 @@ class BiasSource:
         assert self.network is not None
         output: Output = self.network(x)
         return output
+
+
+def bias_sources(
+    config: RunConfig, data: BiasedDataset, fabric: Fabric, run: Run, bias_runs: Sequence[Run], embed: Embeddings
+) -> BiasSource:
+    """What the finished stage-1 runs give to `run`, the first with all others."""
+    first, *others = (
+        bias_source(config, data, fabric, run.of_bias_model(number), bias_run, embed)
+        for number, bias_run in enumerate(bias_runs, 1)
+    )
+    return replace(first, others=tuple(others))
 
 
 def bias_source(
@@ -94,6 +110,7 @@ def _store(
     if measured and (not cached or _read_output(run, len(data)) is not None):
         return
     rows = len(data)
+    run.path.mkdir(exist_ok=True)  # of a further bias model
 
     def parts(start: int) -> Iterator[tuple[np.ndarray, ...]]:
         for output in infer_parts(model, data, fabric, torch.arange(start, rows)):

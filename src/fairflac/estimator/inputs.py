@@ -153,7 +153,7 @@ SMALL = 48  # pixels, below which ResNet-18 has next to nothing left in its last
 OF_DIGITS = ("net", "strides", "channels", "lr", "schedule")  # what small images take from the recipe of digits,
 OF_PAIRS = ("bias_output", "reduction")  # and what that leaves as the method has it
 # Not for an estimator: it has no validation data, trains its bias model itself, and takes data as X.
-REFUSED = ("selection", "bias_model", "bias_model.run", "path", "dataset", "target")
+REFUSED = ("selection", "bias_model", "bias_model.run", "other_bias_models", "path", "dataset", "target")
 
 
 def net_settings(net: str | nn.Module, method: str, kind: InputKind, shape: tuple[int, ...] | None) -> dict[str, Any]:

@@ -278,6 +278,10 @@ def bias_model_section(run: Run, names: Names) -> list[str]:
     target = stage_one.get("target", "class").replace("_", " ")
     data, name = escape_markdown(data_in_words(stage_one)), result["bias_model"]
     said = f"`{stage_one['method']}`, which predicts the {escape_markdown(target)}, trained on {data} (run {name})."
+    others = zip(run.config.get("other_bias_models", []), result.get("other_bias_models", []), strict=True)
+    for stage, kept in others:
+        words = escape_markdown(stage.get("target", "class").replace("_", " "))
+        said += f" And `{stage['method']}`, which predicts the {words} (run {kept['run']})."
     quality = result.get("bias_model_quality") or {}
     rows = [[one.question, one.answer, one.ideal, one.chance] for one in checks(quality, names)]
     if not rows:

@@ -1,5 +1,6 @@
 """Losses and weights that make some samples count more: easy ones, hard ones, rare ones, those of a bad group."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 from fairflac.errors import UserError
 from fairflac.losses.gather import gather
 from fairflac.system.hardware import finest_float
-from fairflac.types import Batch, BiasModelMissing, PairedSampling
+from fairflac.types import Batch, BiasModelMissing, Output, PairedSampling
 
 
 def gce_loss(logits: Tensor, y: Tensor, q: float = 0.7) -> Tensor:
@@ -110,7 +111,7 @@ class BalancedGroups:
     def start(self, training_set: Batch) -> None:
         """Count the groups of the whole training set, in index order."""
         try:
-            logits = training_set.bias_logits
+            logits = joint_logits(training_set.bias_outputs)
         except BiasModelMissing:
             raise UserError(
                 "balance asks the bias model about all images before training: leave bias_features = 'cached'"
@@ -135,6 +136,17 @@ class BalancedGroups:
     def adjusted(self, logits: Tensor, bias_logits: Tensor) -> Tensor:
         """(B, C) what cross-entropy sees in training: with the prior of the guess, or as they are."""
         return logits if self.log_prior is None else logits.float() + self.log_prior[bias_logits.argmax(1)]
+
+
+def joint_logits(outputs: Sequence[Output]) -> Tensor:
+    """(B, K₁) … of several bias models → (B, K₁ · K₂ · …) log-probabilities of every combination of their values.
+
+    Of one bias model its logits. The largest is the combination of the guesses.
+    """
+    joint = outputs[0].logits
+    for other in outputs[1:]:
+        joint = (joint.log_softmax(1)[:, :, None] + other.logits.log_softmax(1)[:, None]).flatten(1)
+    return joint
 
 
 class GroupWeights(nn.Module):

@@ -5,7 +5,7 @@ from typing import ClassVar, final
 import torch.nn.functional as F
 from torch import Tensor
 
-from fairflac.losses.reweighting import Balance, BalancedGroups
+from fairflac.losses.reweighting import Balance, BalancedGroups, joint_logits
 from fairflac.methods.base import Method
 from fairflac.types import Batch, Minimise, Network, PairedSampling, TaskSpec
 
@@ -17,7 +17,8 @@ class Balanced(Method):
     The attribute is what the bias model names, or what groups that were found say. `balance = "batches"` draws every
     group equally often; `balance = "pairs"` gives every batch a share of images whose guess is not the usual one of
     their class; `balance = "logits"` draws images as they come and adds log P(y | guess) to the logits of
-    training, CE(h(x) + log P(y | guess), y), so that the guess alone gains nothing.
+    training, CE(h(x) + log P(y | guess), y), so that the guess alone gains nothing. With several bias models the guess
+    is the combination of theirs.
 
     Paper: Idrissi et al., Simple data balancing achieves competitive worst-group-accuracy, CLeaR 2022 (RWG), for
     batches; Hong and Yang, NeurIPS 2021 (BiasBal), for logits.
@@ -26,6 +27,7 @@ class Balanced(Method):
 
     name: ClassVar[str] = "balanced"
     needs_bias_model: ClassVar[bool] = True
+    takes_bias_models: ClassVar[bool] = True
 
     def __init__(self, net: Network, spec: TaskSpec, *, balance: Balance = "batches") -> None:
         super().__init__(net, spec)
@@ -41,6 +43,7 @@ class Balanced(Method):
         return self.groups.paired
 
     def step(self, batch: Batch, minimise: Minimise) -> dict[str, Tensor]:
-        loss = F.cross_entropy(self.groups.adjusted(self.net(batch.x).logits, batch.bias_logits), batch.y)
+        logits = self.groups.adjusted(self.net(batch.x).logits, joint_logits(batch.bias_outputs))
+        loss = F.cross_entropy(logits, batch.y)
         minimise(loss)
         return {"loss": loss.detach()}

@@ -21,6 +21,7 @@ class Method(nn.Module, ABC):
     name: ClassVar[str]  # the word in the command line, recipes, run directories and tables
     uses_bias_labels: ClassVar[bool] = False  # if False, reading batch.bias raises BiasLabelsHidden
     needs_bias_model: ClassVar[bool] = False  # if True, a stage-1 run provides batch.bias_features and bias_logits
+    takes_bias_models: ClassVar[bool] = False  # if True, there may be several of them, one for each attribute
     asks_for_classes: ClassVar[bool] = False  # if True, that bias model must predict the classes of the same data
     bias_model_method: ClassVar[str | None] = None  # which method must have trained it, if that matters
     needs_biased_net: ClassVar[bool] = False  # if True, a second network, trained beside the first, is built as well

@@ -12,9 +12,9 @@ from torch import Tensor
 from fairflac.errors import UserError
 from fairflac.losses.alpha import GradientBalance
 from fairflac.losses.contrastive import supcon_loss
-from fairflac.losses.flac import Divergence, FLACLoss, Kernel, Pairs, Reduction, Targets
+from fairflac.losses.flac import Combine, Divergence, FLACLoss, Kernel, Pairs, Reduction, Targets
 from fairflac.losses.gather import gather, own_share
-from fairflac.losses.reweighting import Balance, BalancedGroups
+from fairflac.losses.reweighting import Balance, BalancedGroups, joint_logits
 from fairflac.methods.base import Method
 from fairflac.nets.parts import in_parts
 from fairflac.types import Batch, Minimise, Network, PairedSampling, TaskSpec
@@ -53,9 +53,12 @@ class PairMatching(Method, ABC):
     - `strength`: the share of the pull on the features that is FLAC's, see `GradientBalance`, in the place of `alpha`.
     - `micro_batch`: images pass the network so many at a time, and once more for the gradient, so that the pairs of a
       large batch need the memory of a small one, see `in_parts`.
+    - `combine`: what becomes of several attributes, each with its own bias model (`other_bias_models`), see `FLACLoss`.
+      The guess that `balance` goes by is then the combination of theirs.
     """
 
     needs_bias_model: ClassVar[bool] = True
+    takes_bias_models: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -77,6 +80,7 @@ class PairMatching(Method, ABC):
         balanced_rows: bool | None = None,
         strength: Annotated[float, Field(ge=0, lt=1)] | None = None,
         micro_batch: Annotated[int, Field(ge=2)] | None = None,
+        combine: Combine | None = None,  # None: the sum
     ) -> None:
         super().__init__(net, spec)
         if pair_share is not None and balance != "pairs":
@@ -100,6 +104,7 @@ class PairMatching(Method, ABC):
             reduction=reduction,
             targets=targets or "dissimilarity",
             balanced_rows=bool(balanced_rows),
+            combine=combine or "sum",
         )
 
     def prepare(self, training_set: Batch) -> None:
@@ -117,12 +122,13 @@ class PairMatching(Method, ABC):
         output = in_parts(self.net, torch.cat(batch.views), self.micro_batch)  # (views · B, …)
         y, logits = batch.y.repeat(views), output.logits
         if self.groups is not None:
-            logits = self.groups.adjusted(logits, batch.bias_logits.repeat(views, 1))
+            logits = self.groups.adjusted(logits, joint_logits(batch.bias_outputs).repeat(views, 1))
         ce = F.cross_entropy(logits, y)
         # Pairs are formed over the batch of all processes; each computes those of its own samples with all others.
         features, all_y = gather(output.features), gather(y)
-        matched = matched_output(batch.bias_logits, batch.bias_features, self.bias_output)
-        flac = self.flac.of_share(gather(matched.repeat(views, 1)), features, all_y, own_share(len(y)))
+        matched = (matched_output(*output, self.bias_output) for output in batch.bias_outputs)
+        everywhere = [gather(one.repeat(views, 1)) for one in matched]
+        flac = self.flac.of_share(everywhere, features, all_y, own_share(len(y)))
         terms = {"ce": ce, "flac": flac}
         task = self.ce_weight * ce
         if self.supcon:
@@ -138,12 +144,12 @@ class PairMatching(Method, ABC):
 
     def advice(self, means: Mapping[str, float]) -> str | None:
         """A FLAC that silently does nothing is its worst failure."""
-        if means["spread"] < VISIBLE_SPREAD:
+        if min(_of_each("spread", means)) < VISIBLE_SPREAD:
             return (
                 "the bias model's features are nearly the same for all images, so it cannot tell attributes apart: "
                 "train it longer, or choose another (set bias_model.kind)"
             )
-        if means["pairs"] == 0:
+        if min(_of_each("pairs", means)) == 0:
             return (
                 "no batch of this epoch had a pair that carries the bias, so FLAC did nothing: class and attribute "
                 "always go together in a batch (raise batch_size), or the bias model sees the class instead of the "
@@ -151,12 +157,17 @@ class PairMatching(Method, ABC):
             )
         self.terms.append(means["flac"])
         stuck = len(self.terms) >= EPOCHS_TO_FALL and min(self.terms) > VISIBLE_FALL * self.terms[0]
-        if stuck and means["out_of_reach"] > MANY_OUT_OF_REACH:
+        if stuck and (far := max(_of_each("out_of_reach", means))) > MANY_OUT_OF_REACH:
             return (
-                f"FLAC's loss does not fall, and {100 * means['out_of_reach']:.0f} % of its pairs have a target that "
+                f"FLAC's loss does not fall, and {100 * far:.0f} % of its pairs have a target that "
                 "no features can reach: set targets = 'reachable', and alpha anew"
             )
         return None
+
+
+def _of_each(name: str, means: Mapping[str, float]) -> list[float]:
+    """A number of the loss, of every attribute."""
+    return [value for key, value in means.items() if key.rstrip("_0123456789") == name]
 
 
 @final

@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
+from fairflac.losses.flac import Combine
 from fairflac.methods.flac import PairMatching
 from fairflac.types import Network, TaskSpec
 
@@ -35,6 +36,7 @@ class FLACPlus(PairMatching):
         strength: Annotated[float, Field(ge=0, lt=1)] = STRENGTH,
         pair_share: Annotated[float, Field(gt=0, lt=1)] | None = None,  # None: see `BalancedGroups`
         task: Literal["ce", "supcon"] = "ce",
+        combine: Combine | None = None,  # of several attributes; None: the sum
     ) -> None:
         super().__init__(
             net,
@@ -42,6 +44,7 @@ class FLACPlus(PairMatching):
             strength=strength,
             pair_share=pair_share,
             task=task,
+            combine=combine,
             bias_output="probabilities",
             targets="reachable",
             balance="pairs",

@@ -204,10 +204,15 @@ class BiasModelQuality:
     checks: list[Check]  # empty: it was not measured
 
 
-def bias_model_quality(model: str, run: Run, names: Names) -> BiasModelQuality | None:
-    """None: the model has no bias model."""
+def bias_model_quality(model: str, run: Run, names: Names) -> list[BiasModelQuality]:
+    """Of all bias models of a model: of further attributes with what they predict."""
     if not run.result.get("bias_model"):
-        return None
-    quality = run.result.get("bias_model_quality") or {}
-    n = quality.get("n")
-    return BiasModelQuality(model, None if n is None else int(n), checks(quality, names))
+        return []
+    found = {model: run.result.get("bias_model_quality") or {}}
+    others = zip(run.config.get("other_bias_models", []), run.result.get("other_bias_models", []), strict=True)
+    found |= {f"{model}, {stage['target']}": kept["quality"] for stage, kept in others}
+    sizes = {name: quality.get("n") for name, quality in found.items()}
+    return [
+        BiasModelQuality(name, None if (n := sizes[name]) is None else int(n), checks(quality, names))
+        for name, quality in found.items()
+    ]

@@ -138,6 +138,9 @@ def _leaves(config: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield from _leaves(value, prefix)
         elif isinstance(value, dict):
             yield from _leaves(value, f"{prefix}{key}.")
+        elif key == "other_bias_models":
+            for number, one in enumerate(value, 2):
+                yield from _leaves(one, f"{prefix}{key}.{number}.")
         elif key != "seed":
             yield f"{prefix}{key}", value
 
@@ -156,16 +159,17 @@ def labels(run: Run, attribute: str = "attribute") -> Labels:
     if share:
         part = "" if share == 1 else f" of {100 * share:.3g} %"
         return Labels(f"class, attribute{part}", f", which had the {attribute} labels{part} of its training images,")
-    if any(part.get("train", {}).get("selection", "").startswith("oracle") for part in (config, stage_one or {})):
+    stages_one = [*([stage_one] if stage_one else []), *config.get("other_bias_models", [])]
+    if any(part.get("train", {}).get("selection", "").startswith("oracle") for part in (config, *stages_one)):
         return Labels("class, attribute to select", f", whose checkpoint was chosen with {attribute} labels,")
     if has_groups(config):
         return Labels("class", f", which was trained without a single {attribute} label,")
     if stage_one is None:
         return Labels("class", "")
-    target = stage_one.get("target", "class").replace("_", " ")
-    if target == "class":
+    target = " and ".join(one.get("target", "class").replace("_", " ") for one in stages_one)
+    if {one.get("target", "class") for one in stages_one} == {"class"}:
         return Labels("class", f", which was trained without a single {attribute} label,")
-    if data_of(stage_one) == data_of(config):
+    if any(data_of(one) == data_of(config) for one in stages_one):
         return Labels("class, attribute", f", whose bias model had the {target} labels of the same images,")
     return Labels(
         "class, attribute of other data",

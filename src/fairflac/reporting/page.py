@@ -152,7 +152,7 @@ def dataset_section(runs: Sequence[Run]) -> DatasetSection:
         example_images=examples,
         explorer=explorer(beside, names, grouping(first, names, guesses), examples),
         left_out=[name for name in tables if name not in beside],
-        bias_models=[one for model in compared if (one := bias_model_quality(model.name, model.run, names))],
+        bias_models=[one for model in compared for one in bias_model_quality(model.name, model.run, names)],
     )
 
 

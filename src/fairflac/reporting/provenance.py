@@ -104,13 +104,17 @@ def written(value: Any) -> str:
     return value if isinstance(value, str) and WORD.fullmatch(value) else json.dumps(value, ensure_ascii=False)
 
 
-def bias_run(run: Run) -> Run | None:
-    """The stage-1 run, where it still lies beside this one."""
-    stage_one, name = run.config.get("bias_model"), run.result.get("bias_model")
-    if not stage_one or not name:
-        return None
-    found = Run(run.path.resolve().parents[2] / stage_one["dataset"] / stage_one["method"] / name)
-    return found if found.done else None
+def bias_runs(run: Run) -> list[Run]:
+    """The stage-1 runs, those that still lie beside this one."""
+    stages = [*filter(None, [run.config.get("bias_model")]), *run.config.get("other_bias_models", [])]
+    names = [run.result.get("bias_model"), *(other["run"] for other in run.result.get("other_bias_models", []))]
+    root = run.path.resolve().parents[2]
+    found = [
+        Run(root / stage["dataset"] / stage["method"] / name)
+        for stage, name in zip(stages, names, strict=False)
+        if name
+    ]
+    return [one for one in found if one.done]
 
 
 def cost(models: Sequence[Model]) -> list[str]:
@@ -126,10 +130,12 @@ def _time(model: Model) -> str:
         words += " (its first seed)"
     if not model.run.result.get("bias_model"):
         return words
-    stage_one = bias_run(model.run)
-    if stage_one is None:
-        return f"{words}, and its bias model a time that is not known here"
-    return f"{words}, and its bias model {duration(stage_one.result['seconds'])}"
+    stages = bias_runs(model.run)
+    several = 1 + len(model.run.result.get("other_bias_models", []))
+    whose = "its bias model" if several == 1 else f"its {several} bias models"
+    if len(stages) < several:
+        return f"{words}, and {whose} a time that is not known here"
+    return f"{words}, and {whose} {duration(sum(one.result['seconds'] for one in stages))}"
 
 
 SMALL_BATCH = 32  # images; the paper's own bound
@@ -146,7 +152,8 @@ def caveats(runs: Sequence[Run]) -> list[Caveat]:
     flac = [run for run in runs if run.config["method"].startswith("flac")]
     always = any(run.config.get("data_options", {}).get("q") == 1 for run in flac)
     small = [run for run in flac if run.config.get("train", {}).get("batch_size", SMALL_BATCH + 1) <= SMALL_BATCH]
-    several = any(len(run.result.get("attributes") or {}) > 1 for run in flac)
+    single = [run for run in flac if not run.config.get("other_bias_models")]
+    several = any(len(run.result.get("attributes") or {}) > 1 for run in single)
     scratch = [run.config["method"] for run in runs if run.result.get("from_scratch")]
     return [
         *(
@@ -169,8 +176,9 @@ def caveats(runs: Sequence[Run]) -> list[Caveat]:
             f"This is so here: batch_size = {small[0].config['train']['batch_size']}." if small else "",
         ),
         Caveat(
-            "It is made for one attribute. Against several at once, one bias model has to see all of them.",
-            "There are several attributes here." if several else "",
+            "It is made for one attribute. Against several at once, there must be a bias model for each, or one that "
+            "sees all of them.",
+            "There are several attributes here, and one bias model." if several else "",
         ),
         Caveat("It is as good as its bias model: an attribute that the bias model does not see stays in the model."),
         Caveat(

@@ -266,7 +266,7 @@ def run_job_on_copy(config: RunConfig, workspace: Workspace, call_store: CallSto
         away = replace(workspace, runs=Path(folder))
         try:
             write_files(away.run(config).path, call_store("open", config.folder))
-            if stage_one := config.stage_one():
+            for stage_one in config.stages_one():
                 write_files(away.run(stage_one).path, call_store("read", stage_one.folder))
             with _mirrored(away.run(config).path, lambda new: call_store("keep", config.folder, new.files, new.gone)):
                 result = run_job(config, away)

@@ -3,6 +3,7 @@
 runs/<dataset>/<method>/<run id>-s<seed>/
     config.toml env.json images.txt metrics.jsonl samples.npz last.pt best.pt
     bias_logits.npy bias_features.npy pairs_per_batch.npy predictions.npz gallery.npz result.json done report.html
+    bias-model-2/ (of a second attribute: bias_logits.npy bias_features.npy pairs_per_batch.npy)
 """
 
 import json
@@ -92,6 +93,10 @@ class Run:
     @property
     def bias_logits(self) -> Path:
         return self.path / "bias_logits.npy"
+
+    def of_bias_model(self, number: int) -> "Run":
+        """Where the output of a bias model is kept: of the first beside all else, of others in their own folder."""
+        return self if number == 1 else Run(self.path / f"bias-model-{number}")
 
     @property
     def pairs_per_batch(self) -> Path:

