@@ -43,7 +43,7 @@ def test_the_ground_is_found_and_shown(program: Program, bars: Path, tmp_path: P
     assert sorted(map(sorted, grounds.values())) == [["0"], ["1"]]
     assert all(0.5 <= float(row["confidence"]) <= 1 for row in rows)
     page = (tmp_path / "out" / "discovery.html").read_text()
-    assert '<p class="word">A shortcut was found.</p>' in page and page.count('class="thumbnail"') == 24
+    assert "<strong>A shortcut was found.</strong>" in page and page.count('class="thumbnail"') == 24
     cue = "Look first at the red against blue: it tells which of two images of a class has the usual value 100.0"
     assert cue in answer.out and cue in page and "No single part of the images decides" in page
     assert "http" not in page.replace("http-equiv", "") and "<script" not in page

@@ -18,6 +18,7 @@ from fairflac.inference.open import open_model
 from fairflac.inference.predict import answers
 from fairflac.metrics import measure
 from fairflac.reporting.naming import Names
+from fairflac.reporting.page import dataset_section
 from fairflac.runs.directory import Run
 from fairflac.system import checkpoint
 from fairflac.system.tables import escape_markdown
@@ -99,6 +100,15 @@ def test_a_card_says_what_the_run_knows(tiny_run: Run) -> None:
     ):
         assert part in card, part
     assert "FLAC learns from" not in card  # limits of another method
+
+
+def test_the_question_is_answered_before_the_picture(tiny_run: Run, folder_run: Run) -> None:
+    """By the rule of the report."""
+    for run in (tiny_run, folder_run):
+        said = dataset_section([run]).verdict
+        card = model_card(run, picture="it.png")
+        answer = f"**Does it lean on a shortcut?** {escape_markdown(said.answer)} "
+        assert answer in card and card.index(answer) < card.index("![Bars")
 
 
 def test_without_attribute_labels_the_guessed_groups_are_a_hint(folder_run: Run) -> None:

@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fairflac.reporting
@@ -148,7 +149,7 @@ def test_page_tells_what_happened(text: str, same_runs: list[Run]) -> None:
 
 def test_page_without_attribute_claims_nothing(make_run: MakeRun) -> None:
     page = Page(render([make_run("vanilla", table(0.5, 0.5, attributes=()))], "A title"))
-    assert "cannot say whether a model leans" in page.text
+    assert "whether a model leans on one cannot be said" in page.text
     assert "is a shortcut:" not in page.text and "What the models look at" not in page.text
     assert "left out: the test images of toy have no label of an attribute" in page.text
     assert "Fairness measures" not in page.text and "Groups" not in page.text
@@ -160,6 +161,19 @@ def test_a_page_without_labels_shows_classes_before_and_after(make_run: MakeRun)
     page = Page(render(runs, "A title")).text.replace("\N{NO-BREAK SPACE}", " ")
     assert page.index("ant n = 80 vanilla 62.5 %") < page.index("Look for yourself")
     assert page.count("ant n = 80 vanilla 62.5 %") == 1  # and not once more among the classes
+
+
+def test_groups_that_were_found_stand_in_for_labels_of_the_shortcut(make_run: MakeRun) -> None:
+    """The rule of the audit for found groups, also of two classes; and their picture is that of a known shortcut."""
+    known = table(1.0, 0.4)
+    known = known.take(np.flatnonzero((known.y < 2) & (known.bias["hue"] < 2)))
+    guessed = replace(known.without_labels(), guess=known.bias["hue"], guess_counts=20 * np.eye(2, dtype=np.int64) + 1)
+    two = {"classes": NAMES["classes"][:2], "attributes": {}}  # type: ignore[index]
+    page = Page(render([make_run("vanilla", guessed, data_options={"groups": "groups.csv"}, results=two)])).text
+    assert "Yes: the ordinary model (vanilla) leans on a shortcut." in page
+    before = page[: page.index("Look for yourself")].replace("\N{NO-BREAK SPACE}", " ")
+    assert "shortcut goes with the class 100.0 %" in before and "shortcut misleads 40.0 %" in before
+    assert "No label says which images these are. Every image is in a group" in before
 
 
 def test_what_was_kept_stands_beside_the_verdict_and_its_reasons_are_folded(make_run: MakeRun) -> None:

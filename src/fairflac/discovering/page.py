@@ -1,6 +1,7 @@
 """A discovery as a page that needs nothing else, as text and as JSON: what was found, how sure, and the images."""
 
 import os
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,13 +37,17 @@ def write(discovery: Discovery) -> None:
 def render(discovery: Discovery) -> str:
     images: list[np.ndarray] = []
     sections = [_section(discovery, number, one, images) for number, one in enumerate(discovery.shown)]
+    answer, *others = verdict(discovery)
+    groups, command = next_step(discovery)
     template = environment("fairflac.discovering").get_template("discovery.html")
     return template.render(
         source=str(discovery.listing.source),
         n=len(discovery.y),
         features=" and ".join(discovery.features),
-        verdict=verdict(discovery),
-        next_step=next_step(discovery),
+        verdict=answer,
+        doubts=[] if discovery.shortcuts else others,
+        next_step=NAME_VALUES.format(groups=groups),
+        command=command,
         sections=sections,
         sprite=sprite(np.stack(images)),
         witnesses=witness_table(discovery),
@@ -54,16 +59,18 @@ def render(discovery: Discovery) -> str:
 def _section(discovery: Discovery, number: int, candidate: Candidate, images: list[np.ndarray]) -> FoundSection:
     title = f"Shortcut {number + 1}" if discovery.shortcuts else "The best guess, which is not believed"
     told = discovery.told[number]
-    said = [] if discovery.shortcuts and number == 0 else reasons(candidate.belief)  # the first are said above
-    said += [cue_sentence(told.cue)] if told.cue else []
-    said += [] if told.parts is None else [part_sentence(told.parts)]
     return found_section(
         title=title,
-        said=[*said, f"The guess is that of {candidate.witness} on {candidate.features}, see the end of this page."],
+        said=[
+            *reasons(candidate.belief),
+            f"The guess is that of {candidate.witness} on {candidate.features}, see the end of this page.",
+        ],
         groups=discovery.guessed(candidate),
         side=SIDE,
         images=images,
         regions={value: _region(part) for value, part in (told.parts or {}).items()},
+        look=cue_sentence(told.cue) if told.cue else "",
+        caption=[] if told.parts is None else [part_sentence(told.parts)],
     )
 
 
@@ -117,12 +124,13 @@ def reasons(belief: Belief) -> list[str]:
     return said
 
 
-def next_step(discovery: Discovery) -> str:
+NAME_VALUES = "Name the values in {groups}, correct single guesses, remove lines that you do not trust. Then:"
+
+
+def next_step(discovery: Discovery) -> tuple[str, str]:
+    """The file that a person may correct, and the command that reads it."""
     groups, photos = (os.path.relpath(path) for path in (discovery.groups, discovery.listing.source))
-    return (
-        f"Name the values in {groups}, correct single guesses, remove lines that you do not trust. Then: "
-        f"fairflac debias {photos} --attribute-from {groups}"
-    )
+    return groups, shlex.join(["fairflac", "debias", photos, "--attribute-from", groups])
 
 
 HEAD = ("witness", "score", "follows", "separation", "stability", "association", "believed")
@@ -161,7 +169,10 @@ def as_text(discovery: Discovery) -> str:
         lines.append(text_table(discovery.guessed(one).table()))
         cue = discovery.told[number - 1].cue
         lines += [cue_sentence(cue)] if cue else []
-    return "\n".join([*lines, "", text_table(witness_table(discovery)), "", next_step(discovery)])
+    groups, command = next_step(discovery)
+    return "\n".join(
+        [*lines, "", text_table(witness_table(discovery)), "", f"{NAME_VALUES.format(groups=groups)} {command}"]
+    )
 
 
 def as_json(discovery: Discovery) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from fairflac.inference.model import ModelMetadata
 from fairflac.methods import METHODS
 from fairflac.methods.base import describe
 from fairflac.metrics import Measured, measure
-from fairflac.metrics.evidence import attribute_gaps
+from fairflac.metrics.evidence import Word, attribute_gaps
 from fairflac.metrics.groups import SMALL, majority
 from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import metric_of
@@ -29,6 +29,7 @@ from fairflac.reporting.provenance import caveats, machines, provenance
 from fairflac.reporting.results import (
     Group,
     GroupTable,
+    Model,
     class_lines,
     group_tables,
     majority_sentence,
@@ -37,7 +38,7 @@ from fairflac.reporting.results import (
     models,
 )
 from fairflac.reporting.text import MISSING, with_range
-from fairflac.reporting.verdict import guessed_models
+from fairflac.reporting.verdict import GuessedModels, guessed_models, report_verdict
 from fairflac.runs.directory import Run
 from fairflac.system import checkpoint
 from fairflac.system.progress import duration
@@ -53,11 +54,13 @@ def model_card(run: Run, *, licence: str = "other", file: str | None = None, pic
     config, table, names = run.config, run.predictions, Names.of(run.result)
     numbers, metadata = measure(table), _metadata(run)
     method = config["method"]
+    known = models([run] if is_result(run) else [])  # not one that predicts an attribute
+    guesses = None if table.bias else guessed_models(known, {model.name: table for model in known})
     sections = {
         "How to use it": using(metadata, run, file),
         "How right it is, and for whom": [
             *numbers_section(numbers, table, names, method, run.result.get("training_images", [])),
-            *_guessed(run),
+            *(_beside(guesses) if guesses else []),
         ],
         "Limits": _limits(run),
         "Data": _data(run, table, names),
@@ -73,7 +76,7 @@ def model_card(run: Run, *, licence: str = "other", file: str | None = None, pic
     )
     parts = [header(run, numbers, licence, file), f"# {method} on {escape_markdown(name_of(config))}"]
     parts += [_warning(sentence, numbers) for sentence, *numbers in alarm_lines(alarms(run))]
-    parts.append(what)
+    parts += [what, *(_verdict(known[0], numbers, table, names, guesses) if known else [])]
     parts += _picture(card_picture(table, names), picture) if picture else []
     for title, paragraphs in sections.items():
         parts += [f"## {title}", *paragraphs]
@@ -95,6 +98,23 @@ def _in_short(numbers: dict[str, Measured], table: Predictions) -> str:
     against = measure(replace(table, bias={name: table.bias[name]}, repeats={}))["conflicting"]
     shown = escape_markdown(name.replace("_", " "))
     return f"{said}; where the {shown} contradicts the class, groups counting alike, {with_range(against)}."
+
+
+WARY = "Do not rely on it where that shortcut may not hold."
+TO_DO: dict[Word, str] = {
+    "leans on a shortcut": WARY,
+    "signs of a shortcut": WARY,
+    "cannot tell": "Audit it on images like those that it will meet (`fairflac audit`) before you rely on it.",
+    "no evidence": "That is no proof of none: audit it on images like those that it will meet (`fairflac audit`).",
+}
+
+
+def _verdict(
+    model: Model, numbers: dict[str, Measured], table: Predictions, names: Names, guesses: GuessedModels | None
+) -> list[str]:
+    """The question that a card is read for, by the rule of the report."""
+    said = report_verdict([model], {model.name: numbers}, {model.name: table}, names, guesses)
+    return [f"**Does it lean on a shortcut?** {escape_markdown(said.answer)} {TO_DO[said.lean]}"]
 
 
 def _picture(drawing: Drawing, file: str) -> list[str]:
@@ -317,12 +337,8 @@ def _group(group: Group, method: str) -> list[str]:
     return [group.label, group.value, "yes" if group.aligned else "no", with_range(group.accuracy[method]), calibration]
 
 
-def _guessed(run: Run) -> list[str]:
+def _beside(found: GuessedModels) -> list[str]:
     """Without labels of the attribute, what was guessed of the images stands in for it; as in the report."""
-    known, table = models([run] if is_result(run) else []), run.predictions
-    found = None if table.bias else guessed_models(known, {model.name: table for model in known})
-    if found is None:
-        return []
     ((name, beside),) = found.beside.items()
     if beside.agree is None or beside.disagree is None:
         return []

@@ -16,7 +16,7 @@ from fairflac.reporting.text import with_range
 
 # Said before the word "guess" is used.
 GUESS = "A second model, the bias model, guesses at every image: its guess stands for what a shortcut would suggest."
-FOUND = "Every image is in a group: its value, the guess, is what a shortcut would suggest."
+FOUND = "Every image is in a group, found or given: that is its guess, and stands for what a shortcut would suggest."
 
 
 def beside_sentences(name: str, found: Guessed) -> list[str]:

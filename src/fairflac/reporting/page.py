@@ -14,9 +14,8 @@ from markupsafe import Markup, escape
 from fairflac import __version__
 from fairflac.errors import UserError
 from fairflac.metrics import Measured
-from fairflac.metrics.evidence import effective_size
+from fairflac.metrics.evidence import FEWEST
 from fairflac.metrics.groups import majority
-from fairflac.metrics.predictions import Predictions
 from fairflac.metrics.scores import UNKNOWN, percent
 from fairflac.reporting.charts import BarChart, class_chart, shortcut_chart
 from fairflac.reporting.checks import Alarm, BiasModelQuality, alarms, bias_model_quality
@@ -47,14 +46,7 @@ from fairflac.reporting.results import (
     rows,
 )
 from fairflac.reporting.text import span
-from fairflac.reporting.verdict import (
-    GuessedModels,
-    ReportVerdict,
-    guessed_models,
-    guessed_verdict,
-    unknown_verdict,
-    verdict,
-)
+from fairflac.reporting.verdict import GuessedModels, ReportVerdict, guessed_models, report_verdict
 from fairflac.runs.directory import Run
 from fairflac.system.files import write_text
 
@@ -78,7 +70,7 @@ class DatasetSection:
     shortcut: str | None  # the attribute's name; None when it is not known
     alarms: dict[str, dict[str, Alarm]]  # by headline, then by model
     verdict: ReportVerdict
-    chart: BarChart | None  # of the shortcut; None: there are no labels of it
+    chart: BarChart | None  # of the shortcut; None: there are no labels of it, nor groups in their place
     guesses: GuessedModels | None  # that stand in for labels
     guess: str  # what a guess is
     certainty: list[str]
@@ -122,7 +114,7 @@ def dataset_section(runs: Sequence[Run]) -> DatasetSection:
     first = next(iter(tables.values()))
     shortcut = known_attribute(first)
     guesses = None if shortcut else guessed_models(compared, beside)
-    said = _verdict(compared, numbers, beside, names, guesses)
+    said = report_verdict(compared, numbers, beside, names, guesses)
     config, counts = runs[0].config, runs[0].result.get("training_images")
     examples = example_images(beside, {model.name: model.run.gallery for model in compared}, names)
     return DatasetSection(
@@ -133,7 +125,7 @@ def dataset_section(runs: Sequence[Run]) -> DatasetSection:
         shortcut=shortcut,
         alarms=_alarms(compared),
         verdict=said,
-        chart=shortcut_chart(numbers, shortcut, said.notes) if shortcut else None,
+        chart=_shortcut_chart(numbers, shortcut, guesses, said.notes),
         guesses=guesses,
         guess=FOUND if guesses and guesses.grouped else GUESS,
         certainty=certainty(compared, results, groups),
@@ -156,20 +148,20 @@ def dataset_section(runs: Sequence[Run]) -> DatasetSection:
     )
 
 
-def _verdict(
-    compared: Sequence[Model],
+def _shortcut_chart(
     numbers: Mapping[str, Mapping[str, Measured]],
-    tables: Mapping[str, Predictions],
-    names: Names,
+    shortcut: str | None,
     guesses: GuessedModels | None,
-) -> ReportVerdict:
-    """From labels of the attribute, else from guesses, else none."""
-    first = next(iter(tables.values()))
-    if shortcut := known_attribute(first):
-        said = verdict(compared, numbers, tables, names, shortcut, effective_size(first))
-    else:
-        said = guessed_verdict(guesses, tables, names) if guesses else None
-    return said or unknown_verdict()
+    notes: Mapping[str, str],
+) -> BarChart | None:
+    """By labels of it; without them by the groups that training went by, where these contradict enough images."""
+    if shortcut:
+        return shortcut_chart(numbers, shortcut, notes)
+    if guesses is None or not guesses.grouped or guesses.against.sum() < FEWEST:
+        return None
+    shares = {name: {"aligned": one.agree, "conflicting": one.disagree} for name, one in guesses.beside.items()}
+    known = {name: {key: value for key, value in of.items() if value} for name, of in shares.items()}
+    return shortcut_chart(known, "shortcut", notes)
 
 
 def _alarms(compared: Sequence[Model]) -> dict[str, dict[str, Alarm]]:

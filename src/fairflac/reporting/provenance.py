@@ -92,7 +92,7 @@ def commands(run: Run) -> str:
     typed = run.env.get("command")
     if not isinstance(typed, str):
         return again
-    return f"{typed}\n# or, with every setting from the file beside the run, whatever recipes say by then:\n{again}"
+    return f"{typed}\n# or, in the folder of runs, with every setting from the file beside this one:\n{again}"
 
 
 def _place(run: Run) -> str:

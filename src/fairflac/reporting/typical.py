@@ -1,6 +1,6 @@
 """Guessed groups in pictures: of each class the images most typical of its usual value and of another, side by side."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -100,9 +100,11 @@ class FoundSection:
     """Of a page, for `found.html`."""
 
     title: str
-    said: list[str]
+    said: list[str]  # how sure it is
     table: list[list[str]]
     galleries: list[ClassGallery]
+    look: str  # at what first; empty where nothing stands out
+    caption: list[str]  # further sentences below the images
 
 
 def found_section(
@@ -112,6 +114,8 @@ def found_section(
     side: int,
     images: list[np.ndarray],
     regions: Mapping[int, Region] = MappingProxyType({}),
+    look: str = "",
+    caption: Sequence[str] = (),
 ) -> FoundSection:
     """`images` are those of the page's sprite so far, with no side longer than `side`; what is shown here is added.
 
@@ -127,4 +131,4 @@ def found_section(
     galleries = [
         ClassGallery(label, *([shown(row) for row in rows] for rows in sides)) for label, *sides in groups.typical()
     ]
-    return FoundSection(title, said, groups.table(), galleries)
+    return FoundSection(title, said, groups.table(), galleries, look, list(caption))

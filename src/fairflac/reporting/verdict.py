@@ -19,17 +19,19 @@ from fairflac.metrics.evidence import (
     aligned_class,
     beside_guess,
     effect_of_training,
+    effective_size,
     guessed_gains,
     word,
 )
 from fairflac.metrics.groups import SMALL, weakest
 from fairflac.metrics.predictions import Predictions
-from fairflac.reporting.naming import Names, has_groups
+from fairflac.reporting.naming import Names, has_groups, known_attribute
 from fairflac.reporting.results import Model, strongest_vanilla
 
 
 class ReportVerdict(NamedTuple):
-    answer: str  # does the ordinary model lean on a shortcut?
+    lean: Word  # of the ordinary model; without one, the strongest of all
+    answer: str  # does it lean on a shortcut?
     effect: list[str]  # did training against it help, and where does it still fail?
     advice: str
     notes: dict[str, str]  # of each model, in a few words
@@ -37,7 +39,7 @@ class ReportVerdict(NamedTuple):
 
 ORDINARY = "the ordinary model"
 UNKNOWN = (
-    "No label tells which test images follow a shortcut, so this report cannot say whether a model leans on one.",
+    "No label tells which test images follow a shortcut, so whether a model leans on one cannot be said.",
     "Ask discovery (fairflac discover) which shortcut the images offer, and audit the model (fairflac audit).",
 )
 NO_VANILLA = (
@@ -47,9 +49,20 @@ NO_VANILLA = (
 LEANS: tuple[Word, ...] = ("leans on a shortcut", "signs of a shortcut")
 
 
-def unknown_verdict() -> ReportVerdict:
-    """Neither labels nor guesses."""
-    return ReportVerdict(UNKNOWN[0], [], UNKNOWN[1], {})
+def report_verdict(
+    models: Sequence[Model],
+    numbers: Mapping[str, Mapping[str, Measured]],
+    tables: Mapping[str, Predictions],
+    names: Names,
+    guesses: "GuessedModels | None",
+) -> ReportVerdict:
+    """From labels of the attribute, else from guesses, else none."""
+    first = next(iter(tables.values()))
+    if shortcut := known_attribute(first):
+        said = verdict(models, numbers, tables, names, shortcut, effective_size(first))
+    else:
+        said = guessed_verdict(guesses, tables, names) if guesses else None
+    return said or ReportVerdict("cannot tell", UNKNOWN[0], [], UNKNOWN[1], {})
 
 
 def verdict(
@@ -71,8 +84,8 @@ def verdict(
     words = {name: _lean(scores, shortcut) for name, scores in known.items()}
     base = strongest_vanilla(models, {name: scores.unbiased.value for name, scores in known.items()})
     if base is None:
-        answer = _answer(_name(list(known)), _most([scores.lean for scores in known.values()]), words)
-        return ReportVerdict(answer, [NO_VANILLA], _advice(None, {}), words)
+        most = _most([scores.lean for scores in known.values()])
+        return ReportVerdict(most, _answer(_name(list(known)), most, words), [NO_VANILLA], _advice(None, {}), words)
     plain = known[base.name]
     effects = {name: effect_of_training(plain, scores, size) for name, scores in known.items() if name != base.name}
     before = plain.conflicting.value
@@ -86,7 +99,7 @@ def verdict(
         name: _note(effects[name], words[name], base.name) for name in known if name != base.name
     }
     answer = _answer(f"{ORDINARY} ({base.name})", plain.lean, {base.name: words[base.name]})
-    return ReportVerdict(answer, effect, _advice(plain.lean, effects), notes)
+    return ReportVerdict(plain.lean, answer, effect, _advice(plain.lean, effects), notes)
 
 
 def _lean(scores: GroupAccuracies, shortcut: str) -> str:
@@ -229,7 +242,7 @@ def guessed_models(models: Sequence[Model], tables: Mapping[str, Predictions]) -
         (guess if speaks_for is None else speaks_for[guess]) != first.y,
         grouped,
         of_classes,
-        {name: beside_guess(table, speaks_for, classes=classes) for name, table in same.items()},
+        {name: beside_guess(table, speaks_for, classes=classes, found=grouped) for name, table in same.items()},
         guessed_gains(same[base.name], others) if base else {},
         base.name if base else None,
     )
@@ -239,8 +252,8 @@ def guessed_verdict(found: GuessedModels, tables: Mapping[str, Predictions], nam
     """From guesses: a hint, no proof."""
     words = {name: _guessed_lean(one, found.lean(name)) for name, one in found.beside.items()}
     if found.base is None:
-        answer = _answer(_name(list(words)), _most([found.lean(name) for name in words]), words)
-        return ReportVerdict(answer, [NO_VANILLA], _advice(None, {}), words)
+        most = _most([found.lean(name) for name in words])
+        return ReportVerdict(most, _answer(_name(list(words)), most, words), [NO_VANILLA], _advice(None, {}), words)
     effects: dict[str, Effect] = {
         name: "no clear difference" if not gain.clear else "better" if gain.difference > 0 else "worse"
         for name, gain in found.gains.items()
@@ -259,7 +272,7 @@ def guessed_verdict(found: GuessedModels, tables: Mapping[str, Predictions], nam
     lean = found.lean(found.base)
     notes = {name: _note(effects[name], words[name], found.base) if name in effects else words[name] for name in words}
     answer = _answer(f"{ORDINARY} ({found.base})", lean, {found.base: words[found.base]})
-    return ReportVerdict(answer, effect, _advice(lean, effects), notes)
+    return ReportVerdict(lean, answer, effect, _advice(lean, effects), notes)
 
 
 def _guessed_lean(found: Guessed, lean: Word) -> str:

@@ -16,6 +16,7 @@ FEW = 60  # epochs; each of so few is worth a dot with its number
 SHARES = tuple(f"validation/{name}" for name in ACCURACIES)
 FIRST = ("loss", "validation/unbiased", "validation/conflicting", "validation/accuracy")  # what one looks at first
 FOLDED = ("lr", "validation/n", "seconds")
+TITLES = {"loss": "training loss", "lr": "learning rate"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Curve:
     def title(self) -> str:
         """`validation/unbiased:hue` → `validation: unbiased, hue`."""
         first, *others = self.name.replace("_", " ").split("/")
-        return f"{first}: {', '.join(others)}" if others else "training loss" if first == "loss" else first
+        return f"{first}: {', '.join(others)}" if others else TITLES.get(first, first)
 
     @property
     def share(self) -> bool:

@@ -31,6 +31,8 @@ function makeExplorer(explorer) {
   const models = data.models.map((model) => ({ ...model, x: unpack(model.x), y: unpack(model.y),
     said: unpack(model.said), sure: unpack(model.sure, Uint8Array), near: unpack(model.near) }));
   const all = [...y.keys()];
+  const spread = (k) => (k * 0.618034) % 1;  // the golden ratio: neighbours in the list come far apart
+  const mixed = [...all].sort((a, b) => spread(a) - spread(b));  // drawn so, no class covers all others
   const maps = [...explorer.querySelectorAll("canvas")];
   const choices = Object.fromEntries([...explorer.querySelectorAll("select")].map((one) => [one.dataset.filter, one]));
   const grid = explorer.querySelector(".queries"), zoom = explorer.querySelector(".zoom");
@@ -108,17 +110,18 @@ function makeExplorer(explorer) {
       const [x, high] = place(k);
       pen.fillRect(x - 1, high - 1, 2, 2);
     }
-    const byValue = found.names.map(() => []);
-    for (const k of shown) (byValue[found.of(k, m)] || byValue[0]).push(k);
+    const colours = found.names.map((_, value) => colourOf(found, value, style));
     pen.lineWidth = 0.25;
     pen.strokeStyle = style.getPropertyValue("--ink");
-    byValue.forEach((members, value) => {
+    for (const k of mixed) {
+      if (!visible[k]) continue;
+      const known = found.of(k, m), value = known in colours ? known : 0;
       pen.beginPath();
-      for (const k of members) trace(pen, value % SHAPES, ...place(k), size);
-      pen.fillStyle = colourOf(found, value, style);
+      trace(pen, value % SHAPES, ...place(k), size);
+      pen.fillStyle = colours[value];
       pen.fill();
       if (all.length <= 3000) pen.stroke();
-    });
+    }
     const [x, high] = place(chosen);
     pen.lineWidth = 2.5;
     for (const [radius, colour] of [[9, "--card"], [11, "--ink"]]) {
