@@ -16,6 +16,6 @@ def test_intervals_are_no_attributes() -> None:
 def test_what_is_known_is_said() -> None:
     quality = {"class_probe": 0.1, "share": 0.012, "pairs": 193.4, "s.precision": 1.0, "s.recall": 0.5}
     assert quality_line(quality) == (
-        "its features tell the class of 10.0 % (groups counting alike); 1.2 % of pairs in S, 193 in a batch; "
-        "S is right on 100.0 % and finds 50.0 %"
+        "its features tell the class of 10.0 % (groups counting alike); FLAC learns from 193 pairs of a batch, 1.2 % "
+        "of all; 100.0 % of these are right, and 50.0 % of the right ones are among them"
     )

@@ -141,12 +141,13 @@ def test_shares_of_the_nearest_are_said_of_each_model(made: Explorer) -> None:
 
 def guessed(*names: str) -> Grouping | None:
     table = replace(FIRST, bias={}, aligned={}, min_cell={}, guess=FIRST.bias["hue"], guess_counts=None)
-    values = GuessedModels(FIRST.bias["hue"], FIRST.y != FIRST.bias["hue"], True, False, {}, {}, None)
-    return grouping(table, Names(NAMES.classes, {}, list(names)), values)
+    own = Names(NAMES.classes, {}, list(names))
+    values = GuessedModels(FIRST.bias["hue"], own, FIRST.y != FIRST.bias["hue"], True, False, {}, {}, None)
+    return grouping(table, NAMES, values)  # the first model of a page was trained without the groups
 
 
 def test_a_guess_has_the_name_that_the_table_of_groups_gives_it() -> None:
     found = guessed("young", "old", "1", "2")
     assert found and found.names == ["young", "old", "1", "2"] and not found.note
     several = guessed("1+1", "1+2", "2+1", "2+2")
-    assert several and several.names[1] == "1+2" and "“1+1” is the first of all" in several.note
+    assert several and several.names[1] == "1+2" and "as in “1+1”" in several.note

@@ -167,6 +167,15 @@ def test_guesses_stand_in_for_labels(make_run: MakeRun) -> None:
     assert said.notes["flac-b"].startswith("better than vanilla")
 
 
+def test_values_have_the_names_of_the_model_that_was_trained_with_them(make_run: MakeRun) -> None:
+    runs = [
+        make_run("vanilla", replace(guessing(1.0, 0.2), guess=None, guess_counts=None)),
+        make_run("flac", guessing(1.0, 0.8), results={"guess_values": ["1+1", "1+2", "2+1", "2+2"]}),
+    ]
+    found = guessed_models(models(runs), {run.config["method"]: run.predictions for run in runs})
+    assert found is not None and found.names.of_guess(1) == "1+2"
+
+
 def test_what_is_lost_over_all_images_is_said_whatever_the_guesses_say(make_run: MakeRun) -> None:
     """Groups of one image each weigh as much as a whole class that is lost: no clear difference, and a great loss."""
     known = table(1.0, 0.2)

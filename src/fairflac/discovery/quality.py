@@ -154,7 +154,10 @@ def quality_line(quality: Mapping[str, float]) -> str:
     if "class_probe" in quality:
         parts.append(f"its features tell the class of {percent(quality['class_probe'])} (groups counting alike)")
     if "share" in quality:
-        parts.append(f"{percent(quality['share'])} of pairs in S, {quality['pairs']:.0f} in a batch")
+        parts.append(f"FLAC learns from {quality['pairs']:,.0f} pairs of a batch, {percent(quality['share'])} of all")
     if "s.precision" in quality:
-        parts.append(f"S is right on {percent(quality['s.precision'])} and finds {percent(quality['s.recall'])}")
+        parts.append(
+            f"{percent(quality['s.precision'])} of these are right, and {percent(quality['s.recall'])} of the right "
+            "ones are among them"
+        )
     return "; ".join(parts)

@@ -22,7 +22,7 @@ MODELS = 4  # maps that a reader can compare; of more models the first
 NOWHERE = 65535  # in place of a number: the image was not kept
 
 
-SEVERAL = "Several shortcuts were found, and a guess names a value of each: “{}” is the first of all, and so on."
+SEVERAL = "Several shortcuts were found, and a guess names a value of each, in their order, as in “{}”."
 
 
 class Grouping(NamedTuple):
@@ -44,7 +44,7 @@ def grouping(table: Predictions, names: Names, guesses: GuessedModels | None) ->
     if guesses is None:
         return None
     values = range(int(guesses.guess.max(initial=0)) + 1)
-    named = [names.of_class(value) if guesses.of_classes else names.of_guess(value) for value in values]
+    named = [names.of_class(value) if guesses.of_classes else guesses.names.of_guess(value) for value in values]
     several = len(named) > 1 and all(JOINT in name for name in named)
     return Grouping("guess", guesses.guess, named, guesses.against, SEVERAL.format(named[0]) if several else "")
 

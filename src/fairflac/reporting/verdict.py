@@ -207,6 +207,7 @@ class GuessedModels:
     """Models beside guesses that stand in for an attribute that nobody has labelled."""
 
     guess: np.ndarray  # (N,) of each test image
+    names: Names  # of the model that guesses; one that was trained without them has none of the values
     against: np.ndarray  # (N,) the guess speaks for another class
     grouped: bool  # by groups that were found or given; else by a bias model
     of_classes: bool  # values are classes
@@ -239,6 +240,7 @@ def guessed_models(models: Sequence[Model], tables: Mapping[str, Predictions]) -
     others = {model.name: same[model.name] for model in models if model.method != "vanilla" and model.name in same}
     return GuessedModels(
         guess,
+        Names.of(asked.run.result),
         (guess if speaks_for is None else speaks_for[guess]) != first.y,
         grouped,
         of_classes,
