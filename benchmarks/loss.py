@@ -57,13 +57,18 @@ def stepper(form: str, n: int, width: int = WIDTH) -> Callable[[], None]:
     return step
 
 
+def clock() -> float:
+    """With one thread the processor's: it does not depend on what else the machine does."""
+    return time.process_time() if torch.get_num_threads() == 1 else time.perf_counter()
+
+
 def seconds(step: Callable[[], None], calls: int) -> float:
     for _ in range(calls // 5):  # the other form has left its data in the caches and its threads spinning
         step()
-    start = time.perf_counter()
+    start = clock()
     for _ in range(calls):
         step()
-    return (time.perf_counter() - start) / calls
+    return (clock() - start) / calls
 
 
 def times(n: int, repeats: int) -> tuple[float, float, float]:
@@ -99,22 +104,21 @@ def of_share(n: int, processes: int) -> Callable[[], None]:
 
 
 def measure_large(sizes: list[int]) -> None:
-    """In seconds of the processor: with one thread they do not depend on what else the machine does."""
     heads = [f"1 of {processes}" if processes > 1 else "all rows" for processes in PROCESSES]
     print(f"D = {LARGE_WIDTH}, forward and backward, seconds of the processor; the share of one process among several")
     print(f"{'N':>8}{'dense':>10}" + "".join(f"{head:>10}" for head in heads) + f"{'extra MB':>10}{'of dense':>10}")
     for n in sizes:
-        dense = processor_seconds(stepper("dense", n, LARGE_WIDTH)) if n <= MOST_DENSE else math.nan
-        times = [processor_seconds(of_share(n, processes)) for processes in PROCESSES]
+        dense = once(stepper("dense", n, LARGE_WIDTH)) if n <= MOST_DENSE else math.nan
+        times = [once(of_share(n, processes)) for processes in PROCESSES]
         extra = memory("fused", n, LARGE_WIDTH), memory("dense", n, LARGE_WIDTH) if n <= MOST_DENSE else math.nan
         cells = "".join(f"{time:10.2f}" for time in (dense, *times))
         print(f"{n:8}{cells}{extra[0]:10.0f}{extra[1]:10.0f}", flush=True)
 
 
-def processor_seconds(step: Callable[[], None]) -> float:
-    start = time.process_time()
+def once(step: Callable[[], None]) -> float:
+    start = clock()
     step()
-    return time.process_time() - start
+    return clock() - start
 
 
 def print_memory(form: str, n: int, width: int) -> None:

@@ -12,7 +12,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from fairflac.losses import FLACLoss
-from fairflac.losses.flac import DenseFLACLoss, fused
+from fairflac.losses.flac import DenseFLACLoss, listed
 
 N = 24
 LOSSES = {
@@ -25,7 +25,7 @@ LOSSES = {
 # Processes, and the samples of each: as many everywhere, an uneven last batch, and one with nothing left.
 SPLITS = ((12, 12), (12, 11), (6, 6, 6, 6), (6, 6, 6, 5), (11, 1, 12, 0))
 # How each process holds its pairs; they need not agree.
-FORMS = {"listed": (1e9,) * 4, "tiled": (-1,) * 4, "either": (1e9, -1, -1, 1e9)}
+FORMS = {"listed": (1e9,) * 4, "in parts": (1e9,) * 4, "tiled": (-1,) * 4, "either": (1e9, -1, -1, 1e9)}
 
 
 def batch(n: int = N) -> tuple[Tensor, Tensor, Tensor]:
@@ -46,7 +46,7 @@ def measure(rank: int, sizes: tuple[int, ...]) -> dict[str, dict[str, Any]]:
     b, x, y = (whole.split(sizes)[rank] for whole in batch(sum(sizes)))
     results = {}
     for (name, make), (form, worth) in itertools.product(LOSSES.items(), FORMS.items()):
-        fused.WORTH = worth[rank]
+        listed.WORTH, listed.AT_ONCE = worth[rank], 20 if form == "in parts" else 2**20
         loss, net = make(gather=True), linear()
         value = loss(b, net(x), y)
         (gradient,) = torch.autograd.grad(value, net.weight)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from fairflac.losses import FLACLoss
-from fairflac.losses.flac import DenseFLACLoss, fused
+from fairflac.losses.flac import DenseFLACLoss, listed, problem
+from fairflac.losses.gather import Share
 
 KERNELS = ("student-t", "cosine", "rbf")
 DIVERGENCES = ("jeffreys", "kl", "mse")
@@ -33,7 +34,7 @@ OPTIONS = st.fixed_dictionaries(
 @pytest.fixture(params=["listed", "tiled"])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How the pairs of a tile are held."""
-    monkeypatch.setattr(fused, "WORTH", 1e9 if request.param == "listed" else -1)
+    monkeypatch.setattr(listed, "WORTH", 1e9 if request.param == "listed" else -1)
     return str(request.param)
 
 
@@ -63,17 +64,20 @@ def assert_close(actual: Tensor, expected: Tensor, rel: float) -> None:
     n=st.integers(1, 70),
     tile=st.integers(1, 3000),
     worth=st.sampled_from([-1, 4, 1e9]),
-    chunk=st.sampled_from([7, 1000]),
+    parts=st.sampled_from([(7, 2**20), (1000, 2**20), (7, 60), (1000, 1)]),
     options=OPTIONS,
 )
-def test_equals_the_dense_form(n: int, tile: int, worth: float, chunk: int, options: dict[str, Any]) -> None:
+def test_equals_the_dense_form(
+    n: int, tile: int, worth: float, parts: tuple[int, int], options: dict[str, Any]
+) -> None:
     b, h, y = batch(n, seed=n)
     ours, dense = FLACLoss(**options), DenseFLACLoss(**options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fused, "TILE", tile)
-        patch.setattr(fused, "MIN_ROWS", 1)
-        patch.setattr(fused, "WORTH", worth)
-        patch.setattr(fused, "CHUNK", chunk)
+        patch.setattr(problem, "TILE", tile)
+        patch.setattr(problem, "MIN_ROWS", 1)
+        patch.setattr(listed, "WORTH", worth)
+        patch.setattr(listed, "CHUNK", parts[0])
+        patch.setattr(listed, "AT_ONCE", parts[1])
         value, gradient = value_and_gradient(ours, b, h, y)
     expected, expected_gradient = value_and_gradient(dense, b, h, y)
     assert_close(value, expected, 1e-10)
@@ -102,8 +106,8 @@ def test_gradcheck(form: str, kernel: Any, divergence: Any) -> None:
 
 
 def test_many_tiles_do_not_depend_on_the_order(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fused, "TILE", 500)
-    monkeypatch.setattr(fused, "MIN_ROWS", 1)
+    monkeypatch.setattr(problem, "TILE", 500)
+    monkeypatch.setattr(problem, "MIN_ROWS", 1)
     b, h, y = batch(83)
     order = torch.randperm(83, generator=torch.Generator().manual_seed(1))
     value, gradient = value_and_gradient(FLACLoss(), b, h, y)
@@ -222,14 +226,26 @@ def test_a_long_list_gives_way_to_tiles(monkeypatch: pytest.MonkeyPatch) -> None
     """Or memory would grow with the number of pairs."""
     b, h, y = batch(60)
     expected, expected_gradient = value_and_gradient(DenseFLACLoss(), b, h, y)
-    monkeypatch.setattr(fused, "WORTH", 1e9)
+    monkeypatch.setattr(listed, "WORTH", 1e9)
     for most, lists in ((10**6, True), (50, False)):
-        monkeypatch.setattr(fused, "MOST", most)
-        problem = fused.PairProblem(b.numpy(), h.detach().numpy(), y.numpy(), FLACLoss().settings)
-        assert (fused.listed_flac(problem) is not None) == lists
+        monkeypatch.setattr(listed, "MOST", most)
+        pairs = problem.PairProblem(b.numpy(), h.detach().numpy(), y.numpy(), FLACLoss().settings)
+        assert (listed.listed_flac(pairs) is not None) == lists
         value, gradient = value_and_gradient(FLACLoss(), b, h, y)
         assert_close(value, expected, 1e-10)
         assert_close(gradient, expected_gradient, 1e-10)
+
+
+def test_a_list_is_computed_in_parts_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with all partners of its rows; a part may exceed its size by those of one row."""
+    b, h, y = (x.detach().numpy() for x in batch(60))
+    monkeypatch.setattr(listed, "AT_ONCE", 100)
+    for share in (None, Share(slice(10, 50), 2)):
+        pairs = problem.PairProblem(b, h, y, FLACLoss(pairs="all").settings, share, problem.Limits(0, 0, 0, 0))
+        whole = {(i, j) for i in range(60)[pairs.share.rows] for j in range(60) if i != j}
+        parts = [{*zip(*part.tolist(), strict=True)} for part, _ in listed._parts(pairs, listed._list_pairs(pairs))]
+        assert set.union(*parts) == whole and sum(map(len, parts)) == len(whole)
+        assert len(parts) > 10 and max(map(len, parts)) <= 100 + 59
 
 
 def test_no_second_derivative() -> None:
@@ -240,6 +256,6 @@ def test_no_second_derivative() -> None:
 
 @pytest.mark.parametrize("n", [1, 128, 1024, 4096, 100_000])
 def test_tiles_are_bounded_and_cover_all_rows(n: int) -> None:
-    tiles = fused.row_tiles(n)
+    tiles = problem.row_tiles(n)
     assert [i for rows in tiles for i in range(rows.start, rows.stop)] == [*range(n)]
-    assert max(rows.stop - rows.start for rows in tiles) * n <= max(fused.TILE, fused.MIN_ROWS * n)
+    assert max(rows.stop - rows.start for rows in tiles) * n <= max(problem.TILE, problem.MIN_ROWS * n)

@@ -11,7 +11,8 @@ from torch.testing import assert_close
 
 import several_losses
 from fairflac.losses import FLACLoss, flac_loss
-from fairflac.losses.flac import fused
+from fairflac.losses.flac.problem import PairProblem, Points
+from fairflac.losses.flac.tiled import tiled_flac
 from fairflac.losses.gather import Share
 from several_losses import FORMS, LOSSES, SPLITS, N, batch, linear
 
@@ -51,22 +52,22 @@ def test_there_is_something_to_gather() -> None:
 def test_each_process_computes_its_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """N²/P distances of either model, and as many again for the threshold; one process takes the triangle for that."""
     computed: list[int] = []
-    tile = fused.Points.tile
+    tile = Points.tile
 
-    def counted(points: fused.Points, rows: slice, first: int = 0) -> Any:
+    def counted(points: Points, rows: slice, first: int = 0) -> Any:
         found = tile(points, rows, first)
         computed.append(found.shape[0] * found.shape[1])
         return found
 
-    monkeypatch.setattr(fused.Points, "tile", counted)
+    monkeypatch.setattr(Points, "tile", counted)
     monkeypatch.setattr(Share, "largest", lambda _, x: x)
     monkeypatch.setattr(Share, "summed", lambda _, x: x)
     (b, x, y), settings, work = batch(), FLACLoss().settings, {}
     for processes in (2, 4):
         computed.clear()
         share = Share(slice(0, N // processes), processes)
-        problem = fused.PairProblem(b, x, y, settings, share)
-        fused.tiled_flac(problem)
+        problem = PairProblem(b, x, y, settings, share)
+        tiled_flac(problem)
         work[processes] = sum(computed)
     assert work == {2: 4 * N * N // 2, 4: 4 * N * N // 4}  # asked for; the bias model's are kept and computed once
 

@@ -65,6 +65,9 @@ class _Process:
                 start_new_session=True,  # Ctrl-C is for this process, which passes it on by closing the input
                 text=True,
             )
+        # Where memory runs out, Linux is to end a worker, and not this process, which replaces it.
+        with suppress(OSError):
+            Path(f"/proc/{self.process.pid}/oom_score_adj").write_text("500")
         assert self.process.stdin and self.process.stdout
         self.stdin, self.answers = self.process.stdin, self.process.stdout
         with suppress(BrokenPipeError):  # it died already: so the result will say

@@ -6,7 +6,8 @@ from typing import Self, TypedDict, Unpack
 import torch
 from torch import Tensor, nn
 
-from fairflac.losses.flac.fused import PairProblem, WithGradient, fused_flac, in_s, out_of_reach
+from fairflac.losses.flac.fused import WithGradient, fused_flac
+from fairflac.losses.flac.problem import PairProblem, in_s, out_of_reach
 from fairflac.losses.flac.several import Combine, check_combine, combined, numbered, told_apart
 from fairflac.losses.flac.textbook import (
     Divergence,
