@@ -4,8 +4,8 @@
 
 Reads finished runs. Those of one dataset, its options and one seed are candidates for the same images: a rule scores
 each on their validation images, and its regret is how many points of unbiased accuracy of the test images the best
-candidate has more than the one that the rule takes. `last` takes what was trained last, as somebody does who tries
-another setting and believes in it. For `guessed-groups` a guess is needed, and there are three:
+candidate has more than the one that the rule takes. "the ordinary model" takes vanilla, as somebody does who does not
+debias. For `guessed-groups` a guess is needed, and there are three:
 
 - the bias model of FLAC, taught the attribute on other images, where a candidate has one
 - the groups that `discover` found, where a candidate was trained with them (`groups`)
@@ -76,7 +76,8 @@ def regrets(runs: Sequence[Run], root: Path) -> dict[str, float]:
     tables = [predict_run(run, data, cache=root / "cache") for run in eligible]
     tests = np.array([right_on_all_groups(run) for run in eligible])
     hidden = [table.without_labels() for table in tables]
-    scores: dict[str, Sequence[float]] = {"last": range(len(eligible))}
+    ordinary = [run.config["method"] == "vanilla" for run in eligible]
+    scores: dict[str, Sequence[float]] = {"the ordinary model": ordinary} if any(ordinary) else {}
     scores |= {name: [rule(table) for table in hidden] for name, rule in RULES.items() if rule and name != ORACLE}
     scores |= {name: _guessed(hidden, guess) for name, guess in guesses(runs, data, root)}
     scores[ORACLE] = [VALIDATION_RULES[ORACLE](table) for table in tables]

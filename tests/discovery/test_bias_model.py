@@ -15,8 +15,12 @@ from fairflac.data.batches import ImageInputs
 from fairflac.discovery import bias_model
 from fairflac.discovery.bias_model import bias_source
 from fairflac.errors import UserError
+from fairflac.exporting.card import bias_model_section
 from fairflac.metrics.evidence import count_guesses
 from fairflac.nets.small import SimpleConvNet
+from fairflac.reporting.checks import bias_model_quality
+from fairflac.reporting.naming import Names, labels
+from fairflac.reporting.provenance import bias_runs
 from fairflac.runs.directory import Run, Workspace, find_runs
 from fairflac.training.build import load_config, load_method, load_split
 from fairflac.training.engine import make_fabric
@@ -236,3 +240,9 @@ def test_a_run_against_two_attributes_has_two_bias_models(finished: tuple[Run, R
     for path, values in ((kept.bias_logits, expected.logits), (kept.bias_features, expected.features)):
         np.testing.assert_array_equal(np.load(path), values)
     assert run.history[0]["pairs_2"] == pytest.approx(np.load(kept.pairs_per_batch).mean())
+    said = bias_model_quality("flac", run, Names.of(run.result))
+    assert [one.model for one in said] == ["flac", "flac, frame"] and all(one.checks for one in said)
+    assert "learnt the colour and frame from labels of other data" in labels(run).clause
+    assert [one.path.name for one in bias_runs(run)] == [finished[1].path.name, framer.path.name]
+    section = " ".join(bias_model_section(run, Names.of(run.result)))
+    assert "predicts the colour" in section and f"predicts the frame (run {framer.path.name})" in section

@@ -14,6 +14,7 @@ from fairflac.losses.contrastive import supcon_loss
 from fairflac.losses.flac import Combine
 from fairflac.methods.balanced import Balanced
 from fairflac.methods.flac import FLAC, FLACB
+from fairflac.nets.small import SimpleConvNet
 from fairflac.training.pipeline import Batches
 from fairflac.types import Batch
 from toy import TASK, ToyNet, toy_batches, toy_bias, toy_config, toy_data, toy_second_bias
@@ -122,3 +123,10 @@ def test_groups_of_several_attributes_are_the_combinations_of_their_guesses(fabr
         weights = method.sample_weights()
         assert weights is not None and len(set(groups)) > 4
         torch.testing.assert_close(weights, torch.tensor([1 / groups.count(group) for group in groups]))
+
+
+def test_batch_norm_that_sees_parts_is_said() -> None:
+    fine = {"spread": 0.5, "pairs": 100.0, "out_of_reach": 0.0, "flac": 1.0}
+    said = [FLAC(net, TASK, micro_batch=8).advice(fine) for net in (ToyNet(2), SimpleConvNet(2))]
+    assert said[0] is None and said[1] is not None and "BatchNorm sees 8 images at a time" in said[1]
+    assert FLAC(SimpleConvNet(2), TASK).advice(fine) is None

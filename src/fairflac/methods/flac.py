@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from fairflac.errors import UserError
 from fairflac.losses.alpha import GradientBalance
@@ -89,6 +90,7 @@ class PairMatching(Method, ABC):
         if strength is not None and micro_batch is not None:
             raise UserError("strength needs the gradient at all features of a batch: beside micro_batch set alpha")
         self.micro_batch = micro_batch
+        self.has_batch_norm = any(isinstance(part, _BatchNorm) for part in net.modules())
         self.balancing = None if strength is None else GradientBalance(strength)
         self.bias_output = bias_output
         self.terms: list[float] = []  # FLAC's loss in the epochs since training was started or went on
@@ -161,6 +163,11 @@ class PairMatching(Method, ABC):
             return (
                 f"FLAC's loss does not fall, and {100 * far:.0f} % of its pairs have a target that "
                 "no features can reach: set targets = 'reachable', and alpha anew"
+            )
+        if self.micro_batch is not None and self.has_batch_norm:
+            return (
+                f"BatchNorm sees {self.micro_batch} images at a time, and the fewer they are the worse the model gets: "
+                "raise micro_batch as far as memory goes, or try batch_size = 32 without it"
             )
         return None
 
