@@ -14,7 +14,7 @@ from fairflac.losses import FLACLoss
 DOCS = Path(__file__).parents[1] / "docs"
 TEXT = "".join((DOCS / name).read_text() for name in ("loss.md", "loss-frameworks.md", "loss-settings.md"))
 HOOK, *PROGRAMS = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
-PLAIN, LIGHTNING, ACCELERATE, TRAINER, REACHABLE = PROGRAMS
+PLAIN, LIGHTNING, ACCELERATE, TRAINER, REACHABLE, SEVERAL = PROGRAMS
 POINTS = 5  # that FLAC must win; it won 11 to 31
 
 
@@ -43,6 +43,12 @@ def test_a_hook_catches_features(capsys: pytest.CaptureFixture[str]) -> None:
 def test_reachable_targets_are_reached(capsys: pytest.CaptureFixture[str]) -> None:
     run(REACHABLE)
     assert capsys.readouterr().out == "tensor(0.)\n"
+
+
+def test_several_attributes_have_pairs_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    run(SEVERAL)
+    first, second = map(float, re.fullmatch(r"tensor\((.*)\) tensor\((.*)\)\n", capsys.readouterr().out).groups())
+    assert first > 0 and second > 0
 
 
 def test_plain(capsys: pytest.CaptureFixture[str]) -> None:
