@@ -33,7 +33,7 @@ from fairflac.types import Output, TaskSpec
 
 USUAL = {"images": 3000, "classes": 10, "values": 10, "batch": 128, "side": 16}
 GROWTH = {
-    "images": (1000, 3000, 10_000, 30_000),
+    "images": (1000, 3000, 10_000, 30_000, 100_000),
     "classes": (2, 10, 100, 1000),
     "values": (2, 10, 100, 1000),
     "batch": (32, 64, 128, 256, 512),
