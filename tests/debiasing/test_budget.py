@@ -84,6 +84,8 @@ def test_a_large_budget_takes_the_best_and_small_images_are_not_enlarged() -> No
     assert choose_setup(1_000, 72, clock(1e6)).size == 64
     small = choose_setup(1_000, 10, clock(1e6))
     assert (small.net, small.size) == ("simple-conv", 32)
+    fine_tuned = choose_setup(1_000, 28, clock(1e6), pretrained=True)  # as without a budget
+    assert (fine_tuned.net, fine_tuned.size) == ("resnet18", 32)
     usual = choose_setup(1_000, 300, clock(None))
     assert (usual.net, usual.size) == ("resnet18", 64)
 

@@ -39,7 +39,7 @@ class BiasModel:
 # What is trained against groups: by name, the method and its settings. Why these: docs/results/faces-without-labels.md.
 AGAINST_GROUPS: dict[str, tuple[str, dict[str, Any]]] = {
     "flac": ("flac", {"targets": "reachable", "balance": "logits"}),
-    "balanced": ("balanced", {}),
+    "lisa": ("lisa", {"p_sel": 1.0}),
 }
 
 

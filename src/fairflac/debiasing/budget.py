@@ -195,8 +195,11 @@ def batch_size(images: int) -> int:
 
 def _worth_trying(side: int, pretrained: bool) -> list[tuple[str, int]]:
     """Enlarged images show no more than there is; the last of a list is tried for all."""
-    candidates = PRETRAINED_CANDIDATES if pretrained else CANDIDATES
-    return [(net, size) for net, size in candidates if size <= _useful(side) or (net, size) == candidates[-1]]
+    useful = _useful(side)
+    candidates: tuple[tuple[str, int], ...] = PRETRAINED_CANDIDATES if pretrained else CANDIDATES
+    if pretrained and useful < USUAL[1]:  # fine-tuned as they are: features of enlarged digits know little of digits
+        candidates = ((USUAL[0], useful), candidates[-1])
+    return [(net, size) for net, size in candidates if size <= useful or (net, size) == candidates[-1]]
 
 
 def _useful(side: int) -> int:

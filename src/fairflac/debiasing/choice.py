@@ -200,10 +200,10 @@ class _Compared:
 
 
 def _before(promises: Mapping[str, str], kept: str) -> str:
-    """Why the first, where these images do not tell one model from another: FLAC, which is the first, gained more from
-    a few that contradict than showing the same few over and over did (docs/results/discovery.md)."""
+    """Why the first, FLAC, where these images do not tell one model from another: where one image in a hundred
+    contradicts, it and LISA gained alike (docs/results/discovery.md)."""
     others = " and ".join(name for name in promises if name != kept)
-    return f". The same holds for {others}, which gained less where so few images contradict" if others else ""
+    return f". The same holds for {others}, and these images do not tell which is better" if others else ""
 
 
 def _also(advantages: Mapping[str, str], kept: str) -> str:

@@ -15,6 +15,7 @@ from fairflac.methods.groupdro import GroupDRO
 from fairflac.methods.hex import HEX
 from fairflac.methods.jtt import JTT
 from fairflac.methods.lff import LfF
+from fairflac.methods.lisa import LISA
 from fairflac.methods.lm import LearnedMixin
 from fairflac.methods.lnl import LNL
 from fairflac.methods.rebias import ReBias
@@ -33,6 +34,7 @@ METHODS: dict[str, type[Method]] = {
         FLACB,
         FLACPlus,
         Balanced,
+        LISA,
         DI,
         EnD,
         GroupDRO,

@@ -22,6 +22,7 @@ class Purpose(IntEnum):
     ROTATION = 2
     JITTER = 3
     GREY = 4
+    MIX = 5
 
 
 @dataclass(frozen=True)
