@@ -49,7 +49,7 @@ def test_a_folder_becomes_a_model_a_page_and_a_card(tmp_path: Path) -> None:
     said = call("bars")
     output = tmp_path / "bars-debiased"
     choice = json.loads((output / "choice.json").read_text())
-    assert choice["kept"] in ("vanilla", "flac", "lisa") and choice["reasons"]
+    assert choice["kept"] in ("vanilla", "flac", "balanced") and choice["reasons"]
     assert choice["reasons"][0] in said and "On test images" in said
     page, card = (output / "report.html").read_text(), (output / "model.md").read_text()
     assert "Does the model lean" in page and card.startswith("---\n")
@@ -115,7 +115,7 @@ def test_a_table_with_a_column_for_some_images(tmp_path: Path) -> None:
         choice
     )
     runs = {Run(path.parent).config["method"]: Run(path.parent) for path in (tmp_path / "out").rglob("done")}
-    assert set(runs) == {"vanilla", "flac", "lisa"} and "bias_model" not in runs["flac"].config
+    assert set(runs) == {"vanilla", "flac", "balanced"} and "bias_model" not in runs["flac"].config
     with Path(runs["flac"].config["data_options"]["groups"]).open(newline="") as stream:
         table = list(csv.DictReader(stream))
     assert sum(row["given"] == "yes" for row in table) == 54
@@ -218,7 +218,7 @@ def test_time_that_runs_short_shortens_what_is_left_and_a_restart_keeps_it(
 ) -> None:
     draw_folder(tmp_path / "bars", 100, aligned=0.85)
     said = json.loads(call("bars", "--budget", "1s", "--json"))
-    assert said["plan"]["epochs_by_model"] == {"vanilla": 4, "flac": 4, "lisa": 4}  # of 6
+    assert said["plan"]["epochs_by_model"] == {"vanilla": 4, "flac": 4, "balanced": 4}  # of 6
     assert said["seconds"] > said["budget"] == 1.0
     assert "time is short: vanilla is trained for 4 epochs, 6 were planned" in told_so_far
     done = {path: path.stat().st_mtime_ns for path in (tmp_path / "bars-debiased").rglob("done")}

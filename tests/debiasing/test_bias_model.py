@@ -1,10 +1,11 @@
 """Every word behind `--bias-model` and `--attribute`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fairflac.debiasing.bias_model import LABELLED, bias_model, taught
+from fairflac.debiasing.bias_model import LABELLED, against_groups, bias_model, taught
 from fairflac.debiasing.budget import TrainingSetup
 from fairflac.errors import UserError
 from fairflac.runs.directory import Run
@@ -82,3 +83,9 @@ def test_another_table_or_folder(tmp_path: Path) -> None:
     assert found.settings["bias_model.dataset"] == "folder" and found.settings["bias_model.target"] == "class"
     with pytest.raises(UserError, match="which has no columns"):
         taught(folder, "age", None, tmp_path, allow_outside=False)
+
+
+def test_mixed_images_are_for_networks_that_know_how_to_see() -> None:
+    assert list(against_groups(SIZE)) == ["flac", "balanced"]
+    assert list(against_groups(replace(SIZE, pretrained=True))) == ["flac", "lisa"]
+    assert list(against_groups(replace(SIZE, pretrained=True, net="simple-conv"))) == ["flac", "balanced"]

@@ -14,7 +14,7 @@ from fairflac.config.run_config import RunConfig, resolve
 from fairflac.config.settings import split_stage_one, without
 from fairflac.data.own.groups import guess_confidence
 from fairflac.data.own.listing import checked_classes
-from fairflac.debiasing.bias_model import AGAINST_GROUPS, SEARCHED, VANILLA, BiasModel
+from fairflac.debiasing.bias_model import SEARCHED, VANILLA, BiasModel, against_groups
 from fairflac.debiasing.budget import AGAINST, PRETRAINED, TimeBudget, TrainingSetup
 from fairflac.debiasing.choice import (
     SURE,
@@ -156,7 +156,7 @@ def _models(request: Request, plan: DebiasPlan, groups: TrainingGroups) -> Model
     shared: dict[str, Any] = request.data_settings()
     own, _ = split_stage_one(request.changes)  # vanilla has none, and an alpha means nothing to it
     if request.by_groups:
-        bias, tried = SEARCHED, AGAINST_GROUPS if groups.path else {}
+        bias, tried = SEARCHED, against_groups(plan.size) if groups.path else {}
         shared |= request.known_columns()
         shared_against = {**shared, "groups": groups.path}
     else:
