@@ -19,3 +19,5 @@ def test_what_is_known_is_said() -> None:
         "its features tell the class of 10.0 % (groups counting alike); FLAC learns from 193 pairs of a batch, 1.2 % "
         "of all; 100.0 % of these are right, and 50.0 % of the right ones are among them"
     )
+    assert quality_line(quality, matches_pairs=False) == "its features tell the class of 10.0 % (groups counting alike)"
+    assert not quality_line({"share": 0.012, "pairs": 193.4}, matches_pairs=False)

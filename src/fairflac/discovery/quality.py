@@ -144,8 +144,8 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> Measured:
     return Measured(float(part.sum() / max(whole.sum(), 1)), low, high, n)
 
 
-def quality_line(quality: Mapping[str, float]) -> str:
-    """The numbers of `measure` in one line."""
+def quality_line(quality: Mapping[str, float], *, matches_pairs: bool = True) -> str:
+    """The numbers of `measure` in one line; those of S where it is for a method that learns from it."""
     parts = [
         f"right on {name.partition(':')[2]} for {percent(value)} of the images"
         for name, value in quality.items()
@@ -153,6 +153,8 @@ def quality_line(quality: Mapping[str, float]) -> str:
     ]
     if "class_probe" in quality:
         parts.append(f"its features tell the class of {percent(quality['class_probe'])} (groups counting alike)")
+    if not matches_pairs:
+        return "; ".join(parts)
     if "share" in quality:
         parts.append(f"FLAC learns from {quality['pairs']:,.0f} pairs of a batch, {percent(quality['share'])} of all")
     if "s.precision" in quality:

@@ -23,6 +23,7 @@ from fairflac.discovery.quality import quality_line
 from fairflac.errors import UserError
 from fairflac.methods import METHODS
 from fairflac.methods.base import Method
+from fairflac.methods.flac import PairMatching
 from fairflac.metrics import summary
 from fairflac.metrics.groups import class_numbers
 from fairflac.metrics.predictions import Predictions
@@ -330,8 +331,9 @@ def fit(
     method.prepare(batches.everything())
     training = Training(method, batches, len(data), config, fabric, run, validation, log)
     source = "groups" if config.bias_model is None else "bias model"
-    said = [quality_line(one.quality) for one in (bias.all if bias else ()) if one.quality]
-    opening = "; ".join(f"{source}: {line}" for line in said) or None
+    pairs = isinstance(method, PairMatching)
+    said = [quality_line(one.quality, matches_pairs=pairs) for one in (bias.all if bias else ())]
+    opening = "; ".join(f"{source}: {line}" for line in said if line) or None
     return training.fit(label, silent=silent, opening=opening)
 
 
