@@ -65,11 +65,11 @@ class LISA(Method):
         same_class, same_value = y[:, None] == y, guess[:, None] == guess
         intra_label = self.choices[index[:1]] < self.p_sel  # of the whole batch
         fits = torch.where(intra_label, same_class & ~same_value, same_value & ~same_class)
-        partner, share = next_fitting(fits)[rows], self.shares[batch.index]
-        mixed = torch.lerp(x[partner], batch.x, share.view(-1, *[1] * (x.ndim - 1)))
+        partner, other_share = next_fitting(fits)[rows], 1 - self.shares[batch.index]
+        mixed = torch.lerp(batch.x, x[partner], other_share.view(-1, *[1] * (x.ndim - 1)))
         logits = self.net(mixed).logits.float()
         own, other = (F.cross_entropy(logits, label, reduction="none") for label in (batch.y, y[partner]))
-        loss = torch.lerp(other, own, share).mean()
+        loss = torch.lerp(own, other, other_share).mean()
         minimise(loss)
         return {"loss": loss.detach(), "mixed": fits.any(1)[rows].float().mean()}
 
