@@ -201,7 +201,7 @@ class _Compared:
 
 def _before(promises: Mapping[str, str], kept: str) -> str:
     """Why the first, FLAC, where these images do not tell one model from another: where one image in a hundred
-    contradicts, it and LISA gained alike (docs/results/discovery.md)."""
+    contradicts, it and LISA gained alike (docs/results/faces-without-labels.md)."""
     others = " and ".join(name for name in promises if name != kept)
     return f". The same holds for {others}, and these images do not tell which is better" if others else ""
 
